@@ -194,7 +194,7 @@ def export(program):
 
 class Hilo(peers.Hilo):
     def compile(self, program):
-        super().compile(program.bytecode.read_bytes())
+        super().compile(program.bytecode)
 
 
 class Xla(peers.Xla):

@@ -159,9 +159,14 @@ class Hilo:
         self.lib.hilo_diagnostics_write(self.client, 0, write, None)
         raise Failed(("".join(text).strip().splitlines() or [f"status {status}"])[0][:200])
 
-    def compile(self, text):
+    def compile(self, program):
+        """A program's text or bytecode, or the path of its file."""
         module = ctypes.c_void_p()
-        self.check(self.lib.hilo_module_parse(self.client, text, ctypes.c_size_t(len(text)), None, ctypes.byref(module)))
+        if isinstance(program, Path):
+            self.check(self.lib.hilo_module_load(self.client, os.fsencode(program), None, ctypes.byref(module)))
+        else:
+            size = ctypes.c_size_t(len(program))
+            self.check(self.lib.hilo_module_parse(self.client, program, size, None, ctypes.byref(module)))
         options = CompileOptions()
         self.lib.hilo_compile_options_init_sized(ctypes.byref(options), ctypes.c_size_t(ctypes.sizeof(options)))
         options.level, options.backend = self.level, self.backend

@@ -23,6 +23,12 @@ add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math)
 add_compile_options(-ffunction-sections -fdata-sections)
 add_link_options(-Wl,--as-needed -Wl,--gc-sections)
 
+# No exception passes through C, so that a release needs no tables for unwinding at run time; debuggers have theirs in the debug
+# information.
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    add_compile_options(-fno-asynchronous-unwind-tables)
+endif()
+
 if(HILO_TORTURE)
     add_compile_definitions(HILO_TORTURE)
 endif()

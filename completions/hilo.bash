@@ -117,7 +117,7 @@ _hilo() {
             reverse_ones dynamic_slice_whole dynamic_slice_constant dynamic_update_whole iota_one 
             reduce_ones while_never while_once if_constant case_constant tuple_element 
             constant_right compare_right dot_general dot_transpose transpose_dot dot_identity 
-            dot_outer dot_vectors conv_pad conv_phases broadcast_first broadcast_order 
+            dot_outer dot_vectors conv_pad window_pad conv_phases broadcast_first broadcast_order 
             broadcast_ones reshape_after transpose_ones all_reduce cross_replica_sum reduce_scatter 
             all_gather all_to_all batch_norm_inference batch_norm_training batch_norm_grad 
             broadcast_operands chlo_constant constant_like chlo_tan square conj_real is_inf 
@@ -140,6 +140,8 @@ _hilo() {
     'generate --engine') ;;
     'generate --context') ;;
     'generate --threads') ;;
+    'generate --processes') ;;
+    'generate --devices') ;;
     'generate -p') ;;
     'generate -f') files=1 ;;
     'generate -n') ;;
@@ -202,6 +204,8 @@ _hilo() {
     'serve --engine') ;;
     'serve --context') ;;
     'serve --threads') ;;
+    'serve --processes') ;;
+    'serve --devices') ;;
     *)
         files=1
         if [ "$COMP_CWORD" = 1 ]; then
@@ -217,9 +221,9 @@ _hilo() {
             compile) words='-o --emit --entry --runtime-only --threads --device --machine 
             --memory-limit --batch-invariant -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
             --target-cpu --target-gpu --help' ;;
-            explain) words='-o --json --run --runs --input --link --entry --threads --device 
-            --machine --memory-limit --batch-invariant -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
-            --target-cpu --target-gpu --help' ;;
+            explain) words='-o --json --run --runs --input --partition --link --entry --threads 
+            --device --machine --memory-limit --batch-invariant -O0 -O1 -O2 -O3 --passes --dump-dir 
+            --backend --target-cpu --target-gpu --help' ;;
             verify) words='--help' ;;
             check) words='-j --threads --device --machine -O0 -O1 -O2 -O3 --passes --dump-dir 
             --backend --target-cpu --target-gpu --filter --timeout --arguments --shardings --seed 
@@ -227,17 +231,18 @@ _hilo() {
             bench) words='--runs --seconds --timeout --input --entry --json --csv -o --save 
             --compare --threads --device --machine --memory-limit --batch-invariant -O0 -O1 -O2 -O3 
             --passes --dump-dir --backend --target-cpu --target-gpu --help' ;;
-            opt) words='-O0 -O1 -O2 -O3 --passes --stop-after --dump --disable-rule --rule-limit 
-            --floats --stats --list-passes --markdown --emit --target-version -o --generic 
-            --locations --elide --help' ;;
+            opt) words='-O0 -O1 -O2 -O3 --passes --partition --stop-after --dump --disable-rule 
+            --rule-limit --floats --stats --list-passes --markdown --emit --target-version -o 
+            --generic --locations --elide --help' ;;
             ops) words='--markdown --json --help' ;;
             devices) words='--json --help' ;;
             kir) words='--passes --dump --run --seed --emit --target --help' ;;
             cache) words='--help' ;;
             calibrate) words='--show --help' ;;
-            generate) words='-m --precision --engine --context --cache8 --threads -O0 -O1 -O2 -O3 -p 
-            -f -n --system --raw --template-arg --tools --special --temperature --top-k --top-p 
-            --min-p --repetition-penalty --seed --stop --speculate --draft --timing --json --help' ;;
+            generate) words='-m --precision --engine --context --cache8 --threads -O0 -O1 -O2 -O3 
+            --processes --devices -p -f -n --system --raw --template-arg --tools --special 
+            --temperature --top-k --top-p --min-p --repetition-penalty --seed --stop --speculate 
+            --draft --timing --json --help' ;;
             embed) words='-m --precision --engine --context --cache8 --threads -O0 -O1 -O2 -O3 -f 
             --pooling --prompt --dimensions --truncate --no-normalize --json --help' ;;
             tokenize) words='-m -f --special --no-special --pieces --decode --json --help' ;;
@@ -249,7 +254,7 @@ _hilo() {
             convert) words='-o --type --help' ;;
             serve) words='-m --host --port --slots --queue --api-key --api-key-file --cors-origin 
             --max-tokens --max-body --timeout --connections --precision --engine --context --threads 
-            -O0 -O1 -O2 -O3 --no-warmup --quiet --help' ;;
+            -O0 -O1 -O2 -O3 --processes --devices --no-warmup --quiet --help' ;;
             esac
         fi
         ;;

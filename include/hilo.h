@@ -244,7 +244,9 @@ static inline void hilo_module_options_init(hilo_module_options *options) {
    Fails with INVALID_ARGUMENT and diagnostics with the place of each error. */
 HILO_FULL_API hilo_status hilo_module_parse(hilo_client *client, const void *bytes, size_t nbytes,
                                             const hilo_module_options *options, hilo_module **out);
-/* Reads and verifies a file. Fails as hilo_module_parse, or with NOT_FOUND or PERMISSION_DENIED if it cannot be read. */
+/* Reads and verifies a file. Large constants of bytecode are not copied: the file stays mapped as long as the module and
+   what is compiled from it. It may be removed or replaced meanwhile, but must not be written to. Fails as hilo_module_parse,
+   or with NOT_FOUND or PERMISSION_DENIED if it cannot be read. */
 HILO_FULL_API hilo_status hilo_module_load(hilo_client *client, const char *path, const hilo_module_options *options,
                                            hilo_module **out);
 HILO_API void hilo_module_release(hilo_module *module);
@@ -327,7 +329,7 @@ HILO_FULL_API hilo_status hilo_compile(hilo_client *client, hilo_module *module,
 HILO_FULL_API hilo_status hilo_compile_source(hilo_client *client, const void *bytes, size_t nbytes,
                                               const hilo_module_options *module_options, const hilo_compile_options *options,
                                               hilo_executable **out);
-/* The same from a file. */
+/* The same from a file, which must not be written to; see hilo_module_load. */
 HILO_FULL_API hilo_status hilo_compile_file(hilo_client *client, const char *path, const hilo_module_options *module_options,
                                             const hilo_compile_options *options, hilo_executable **out);
 HILO_API void hilo_executable_release(hilo_executable *exe);
@@ -480,6 +482,7 @@ typedef struct hilo_stats {
     uint32_t init_steps;    /* of the steps, those that hilo_compile runs, or the first run that brings such a buffer */
     uint64_t sent_bytes, messages; /* of runs by several processes: what collectives sent from one process to another */
     uint64_t transfers, transferred_bytes; /* steps of runs that copied between the host and a GPU; inputs are not counted */
+    uint64_t scratch_bytes; /* of temp_bytes: what one kernel needs for itself, such as packed operands */
 } hilo_stats;
 
 enum {

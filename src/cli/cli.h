@@ -180,6 +180,12 @@ int cli_load(hilo_client *client, const char *path, hilo_module **out);
 int cli_compile_program(hilo_client *client, const struct cli_compile *o, const char *entry, const char *path,
                         hilo_executable **out);
 
+/* --partition (partition.c): makes the program that of one of its partitions, as many as it says, or as its largest mesh has
+   devices. `entry` may be NULL. */
+int cli_partition(hilo_client *client, hilo_module *module, const char *entry);
+/* What is divided into how many parts, of a program that it made. */
+void cli_partition_text(hilo_module *module, struct strbuf *out);
+
 /* Writes a file, which is either complete or as it was before; standard output when `path` is NULL. */
 int cli_write(const char *path, const struct strbuf *bytes);
 

@@ -9,7 +9,7 @@ static hilo_status convert(const char *from, const struct convert_options *o, co
                            hilo_client *client, struct diag_list *d) {
     struct llm_model m;
     hilo_allocator al = *rt_client_allocator(client);
-    HILO_TRY(llm_model_open(from, LLM_AS_STORED, NULL, rt_client_pool(client), al, d, &m));
+    HILO_TRY(llm_model_open(from, LLM_AS_STORED, LLM_UNDIVIDED, NULL, rt_client_pool(client), al, d, &m));
     hilo_status status = cli_ends_with(o->out, ".gguf") ? llm_model_write_gguf(&m, from, o->out, type, d)
                                                         : llm_model_write(&m, from, o->out, d);
     llm_model_close(&m);

@@ -14,7 +14,7 @@ struct explain_options {
     const char *entry, *out, *link;
     struct cli_texts inputs;
     int64_t runs;
-    bool run, json;
+    bool run, json, partition;
 };
 
 /* ---- the steps of a program ----------------------------------------------------------------- */
@@ -47,7 +47,8 @@ static void row_on_gpu(struct explained *x, const struct plan *p, const struct t
         x->transfers++;
         x->transferred += r->bytes;
     } else if (s->kind == PLAN_KERNEL) {
-        r->launch = &s->kernel->gpu;
+        r->launch = s->kernel->library ? NULL : &s->kernel->gpu;
+        r->name = s->kernel->library ? s->kernel->library->name : r->name;
         x->launches++;
     } else {
         r->name = "on the GPU";
@@ -387,6 +388,17 @@ static const char *size_text(double v, const char *unit, char *out, size_t size)
     return out;
 }
 
+static void put_gpu_code(const struct explained *x, struct strbuf *out) {
+    const struct rt_gpu_code code = rt_executable_gpu_code(x->exe);
+    char a[32], b[32];
+    strbuf_printf(out, "code: %s of PTX", size_text((double)code.ptx_bytes, "B", a, sizeof a));
+    if (code.cubin_bytes)
+        strbuf_printf(out, ", %s of cubins", size_text((double)code.cubin_bytes, "B", b, sizeof b));
+    strbuf_puts(out, code.runs_cubins ? "; the device runs the cubins\n"
+                     : code.loaded    ? "; the driver has compiled the PTX\n"
+                                      : "\n");
+}
+
 void explain_head(const struct explained *x, struct strbuf *out) {
     const struct plan *p = rt_executable_plan(x->exe);
     uint32_t n[PLAN_JUMP + 1] = {0}, transposes = 0;
@@ -414,9 +426,13 @@ void explain_head(const struct explained *x, struct strbuf *out) {
     if (x->gpu)
         strbuf_printf(out, "for a GPU, %s: %u launches; %u transfers of %s\n", x->gpu, x->launches, x->transfers,
                       size_text(x->transferred, "B", a, sizeof a));
+    if (x->gpu && !p->evaluated)
+        put_gpu_code(x, out);
     if (transposes)
         strbuf_printf(out, "%u transposes, of %s; the layouts of convolutions are given at their steps\n", transposes,
                       size_text(transposed, "B", a, sizeof a));
+    if (x->parts)
+        strbuf_printf(out, "%s\n", x->parts);
     if (n[PLAN_COLLECTIVE])
         strbuf_printf(out, "%u collectives, by which a process receives %s\n", n[PLAN_COLLECTIVE],
                       size_text(received, "B", a, sizeof a));
@@ -588,11 +604,33 @@ static int report(struct explained *x, const struct target *t, const struct expl
     return code;
 }
 
+/* The program of one partition, compiled; what is divided is added to `parts`. */
+static int compile_partition(hilo_client *client, const char *file, const struct explain_options *o, struct strbuf *parts,
+                             hilo_executable **exe) {
+    hilo_module *module = NULL;
+    hilo_compile_options c;
+    int code = cli_load(client, file, &module);
+    if (code == CLI_OK)
+        code = cli_partition(client, module, o->entry);
+    if (code == CLI_OK) {
+        cli_partition_text(module, parts);
+        cli_compile_options(&o->compile, o->entry, &c);
+        hilo_status status = hilo_compile(client, module, &c, exe);
+        code = status == HILO_OK ? CLI_OK : cli_fail(client, status);
+    }
+    hilo_module_release(module);
+    return code;
+}
+
 static int explain_file(const char *file, const struct explain_options *o) {
     hilo_client *client = NULL;
     hilo_executable *exe = NULL;
+    struct strbuf parts;
     int code = cli_client(&o->compile, &client);
-    if (code == CLI_OK)
+    strbuf_init(&parts, mem_system_allocator());
+    if (code == CLI_OK && o->partition)
+        code = compile_partition(client, file, o, &parts, &exe);
+    else if (code == CLI_OK)
         code = cli_compile_program(client, &o->compile, o->entry, file, &exe);
     if (code == CLI_OK) {
         struct explained x;
@@ -605,6 +643,8 @@ static int explain_file(const char *file, const struct explain_options *o) {
         x.byte_rate = t.memory_rate * 1e6;
         why_evaluated(&o->compile, why, sizeof why);
         x.link = o->link;
+        strbuf_putc(&parts, '\0');
+        x.parts = o->partition ? parts.p : NULL;
         x.evaluated = rt_executable_plan(exe)->evaluated ? why : "";
         if (o->run)
             code = measure(client, exe, o, &x);
@@ -614,6 +654,7 @@ static int explain_file(const char *file, const struct explain_options *o) {
         free(x.tasks);
         free(x.live);
     }
+    strbuf_free(&parts);
     hilo_executable_release(exe);
     hilo_client_release(client);
     return code;
@@ -626,6 +667,8 @@ static int explain_main(const struct cli_command *self, int argc, char **argv) {
     int code = cli_options(self, argc, argv, &o, &files);
     if (code < 0 && !o.run && (o.inputs.n || o.runs))
         code = cli_error(CLI_USAGE, "--input and --runs need --run");
+    if (code < 0 && o.run && o.partition)
+        code = cli_error(CLI_USAGE, "--partition is for the compiler's estimates: --run would need all partitions");
     if (code < 0 && o.run && o.link)
         code = cli_error(CLI_USAGE, "--link is for the compiler's estimates; --run measures");
     if (code < 0)
@@ -643,6 +686,8 @@ static const struct cli_option options[] = {
      "number of measured runs, after one that warms up; default 5"},
     {"--input", "X", CLI_TEXTS, offsetof(struct explain_options, inputs),
      "value of the next parameter, as for `hilo run`;\ndefault random:1 for all"},
+    {"--partition", NULL, CLI_FLAG, offsetof(struct explain_options, partition),
+     "explain the program of one partition, by its shardings:\nwhat is divided, its collectives, and what they bring"},
     {"--link", "LAT,BW", CLI_TEXT, offsetof(struct explain_options, link),
      "also what a step takes, by a model, with a link between the\nprocesses of this latency (microseconds) and rate (GB/s);\n"
      "LAT,BW,MSG: and with this time (microseconds) for each message"},

@@ -49,6 +49,7 @@ struct explained {
     double overlapped_ms;        /* and their time */
     const char *link;            /* that was given for exchanges; NULL = none. Then, by a model, in ms: all steps; waits for */
     double step_ms, waits_ms, serial_ms; /* exchanges among them; all steps if nothing overlapped */
+    const char *parts;           /* of --partition: what is divided; NULL = none */
     const char *gpu;             /* that it is for; NULL = none. Then steps, copies and copied bytes, loops counted once: */
     uint32_t launches, transfers;
     double transferred;

@@ -100,10 +100,17 @@ void explain_json(const struct explained *x, struct strbuf *out) {
     put_number(out, "launches", x->launches);
     put_number(out, "transfers", x->transfers);
     put_number(out, "transferred_bytes", x->transferred);
+    if (x->gpu) {
+        const struct rt_gpu_code code = rt_executable_gpu_code(x->exe);
+        put_number(out, "ptx_bytes", (double)code.ptx_bytes);
+        put_number(out, "cubin_bytes", (double)code.cubin_bytes);
+        put_key(out, "code", !code.loaded ? "" : code.runs_cubins ? "cubin" : "PTX");
+    }
     put_number(out, "threads", x->threads);
     put_number(out, "speedup", x->speedup);
     put_number(out, "runs", x->runs);
     put_number(out, "ms", x->total_ms);
+    put_key(out, "parts", x->parts ? x->parts : "");
     if (x->link) {
         put_key(out, "link", x->link);
         put_number(out, "step_ms", x->step_ms);

@@ -288,8 +288,15 @@ static int once(struct chat *c) {
     return code;
 }
 
+/* A node but the first does what that one asks for. */
+static int follow(const struct chat *c) {
+    hilo_status status = llm_session_follow(c->s);
+    return status == HILO_OK ? CLI_OK : cli_fail(c->client, status);
+}
+
 static int generate(const struct generate_options *o) {
     struct chat c = {.o = o};
+    struct cli_nodes nodes;
     struct llm_sampling sampling = {o->repetition, o->temperature, o->top_k, o->top_p, o->min_p, 0};
     const char *flaw = llm_sampling_flaw(&sampling);
     if (flaw)
@@ -301,9 +308,13 @@ static int generate(const struct generate_options *o) {
         return cli_error(CLI_USAGE, "--speculate and --draft are for greedy decoding, without sampling options");
     if (o->prompt && o->file)
         return cli_error(CLI_USAGE, "-p and -f are exclusive");
-    int code = cli_session(&o->model, &c.client, &c.s);
+    if (o->draft && (o->model.processes > 1 || cli_is_node()))
+        return cli_error(CLI_USAGE, "--draft is for one process");
+    int code = cli_model_nodes(o->model.processes, o->model.devices, &nodes);
+    if (code == CLI_OK)
+        code = cli_session(&o->model, &c.client, &c.s);
     if (code)
-        return code;
+        return cli_end_nodes(&nodes, code);
     c.s->o.progress.user = &c.shown;
     if (o->draft) {
         struct cli_model draft = o->model;
@@ -315,8 +326,11 @@ static int generate(const struct generate_options *o) {
     llm_generated_init(&c.g, *rt_client_allocator(c.client));
     if (o->system)
         add_message(&c, "system", str_of(o->system));
-    cli_catch_interrupt();
-    if (code == CLI_OK)
+    if (!llm_session_follows(c.s))
+        cli_catch_interrupt();
+    if (code == CLI_OK && llm_session_follows(c.s))
+        code = follow(&c);
+    else if (code == CLI_OK)
         code = o->prompt || o->file ? once(&c) : converse(&c);
     free_messages(&c);
     llm_generated_free(&c.g);
@@ -324,17 +338,19 @@ static int generate(const struct generate_options *o) {
     llm_session_close(c.draft);
     llm_session_close(c.s);
     hilo_client_release(c.client);
-    return code;
+    return cli_end_nodes(&nodes, code);
 }
 
 enum { DRAFTED = 3 }; /* tokens of a draft: with more, too many are computed that turn out to be wrong */
 
 static int generate_main(const struct cli_command *self, int argc, char **argv) {
+    struct cli_log log = {0};
     struct generate_options o = {.model = CLI_MODEL_DEFAULTS, .top_p = 1, .repetition = 1};
     struct cli_texts none;
     int code = cli_options(self, argc, argv, &o, &none);
     if (o.draft && !o.speculate)
         o.speculate = DRAFTED;
+    o.model.log = &log;
     if (code < 0)
         code = generate(&o);
     cli_options_free(self, &o, &none);
@@ -344,6 +360,7 @@ static int generate_main(const struct cli_command *self, int argc, char **argv) 
 #define AT(field) offsetof(struct generate_options, field)
 static const struct cli_option options[] = {
     CLI_MODEL_OPTIONS(struct generate_options, model),
+    CLI_MODEL_NODES(struct generate_options, model),
     {"-p", "PROMPT", CLI_TEXT, AT(prompt), "prompt; without -p and -f, a conversation by lines of\nstandard input"},
     {"-f", "FILE", CLI_TEXT, AT(file), "read the prompt from a file; - is standard input"},
     {"-n", "N", CLI_NUMBER, AT(most), "limit of tokens per answer; default: the context"},
@@ -379,6 +396,8 @@ const struct cli_command cli_generate = {
         "token. hilo template prints what a template makes of messages.\n"
         "--raw continues the text itself.\n"
         "\n"
+        "--processes and --devices divide the model; docs/LLM.md says how nodes on several hosts are started.\n"
+        "\n"
         "--json prints one line for each answer:\n"
         "\n"
         "  {\"prompt_ids\":…,\"new_tokens\":…,\"text\":…,\"load_ms\":…,\"compile_ms\":…,\"cached\":…,\n"
@@ -389,5 +408,6 @@ const struct cli_command cli_generate = {
     .examples = "  hilo generate -m Llama-3.2-1B-Instruct -p 'What is a compiler?' -n 48\n"
                 "  hilo generate -m Llama-3.2-1B --raw -p 'Once upon a time' --temperature 0.8 --top-p 0.9 --seed 7\n"
                 "  hilo generate -m Llama-3.2-1B-Instruct --precision int4\n"
+                "  hilo generate -m Llama-3.2-1B --raw -p 'Once upon a time' -n 16 --processes 2\n"
                 "  hilo generate -m Llama-3.2-1B-Instruct -p Hello -n 64 --timing --engine reference\n",
 };

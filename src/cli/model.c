@@ -35,6 +35,25 @@ void cli_progress_end(void) {
         fputs("\r\033[K", stderr);
 }
 
+int cli_model_nodes(int64_t processes, int64_t devices, struct cli_nodes *out) {
+    *out = (struct cli_nodes){.n = 0};
+    if (processes > COMM_MOST_NODES || devices > COMM_MOST_DEVICES)
+        return cli_error(CLI_USAGE, "there are at most %d nodes of %d devices", COMM_MOST_NODES, COMM_MOST_DEVICES);
+    return processes > 1 && !cli_is_node() ? cli_lead_nodes(processes, out) : CLI_OK;
+}
+
+/* A client with the devices of this node, or an ordinary one. */
+static int open_client(const struct cli_model *o, hilo_client **out) {
+    struct cli_compile c = {.threads = o->threads};
+    hilo_client_options options;
+    if (!o->log || (!o->devices && !cli_is_node()))
+        return cli_client(&c, out);
+    int code = cli_client_options(&c, &options);
+    if (code == CLI_OK)
+        code = cli_node_options(o->devices ? o->devices : 1, &options);
+    return code == CLI_OK ? cli_client_create(&options, o->log, out) : code;
+}
+
 int cli_another_session(const struct cli_model *o, hilo_client *client, struct llm_session **out) {
     struct llm_session_options so = {.engine = o->engine, .precision = (enum llm_precision)o->precision, .level = o->level,
                                      .context = o->context, .cache8 = o->cache8, .cancelled = cancelled,
@@ -45,13 +64,12 @@ int cli_another_session(const struct cli_model *o, hilo_client *client, struct l
 }
 
 int cli_session(const struct cli_model *o, hilo_client **client, struct llm_session **out) {
-    struct cli_compile c = {.threads = o->threads};
     if (!o->dir)
         return cli_error(CLI_USAGE, "missing -m MODEL: a model directory");
     if (!llm_engine_known(o->engine))
         return cli_error(CLI_USAGE, "%s %s: expected " LLM_ENGINES, o->engine ? "--engine" : "HILO_ENGINE",
                          o->engine ? o->engine : getenv("HILO_ENGINE"));
-    int code = cli_client(&c, client);
+    int code = open_client(o, client);
     if (code)
         return code;
     code = cli_another_session(o, *client, out);

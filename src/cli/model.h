@@ -3,6 +3,7 @@
 #define HILO_CLI_MODEL_H
 
 #include "cli/cli.h"
+#include "cli/processes.h"
 #include "llm/generate.h"
 
 #include <signal.h>
@@ -11,6 +12,8 @@ struct cli_model {
     const char *dir, *engine;
     int precision; /* enum llm_precision */
     int64_t context, threads;
+    int64_t processes, devices; /* over which the model is divided; 0 = not said */
+    struct cli_log *log;        /* of a client with nodes or devices; NULL: the command is for one. Outlives the client */
     int32_t level;
     bool cache8;
 };
@@ -30,6 +33,13 @@ struct cli_model {
     {"--threads", "N", CLI_NUMBER, offsetof(type, field.threads), "number of threads; default: one per core"},         \
     {"-O", "0..3", CLI_LEVEL, offsetof(type, field.level), "optimisation level; default 2"}
 
+#define CLI_MODEL_NODES(type, field)                                                                                   \
+    {"--processes", "N", CLI_NUMBER, offsetof(type, field.processes),                                                  \
+     "divide the model over N nodes: processes of the\noperating system"},                                              \
+    {"--devices", "N", CLI_NUMBER, offsetof(type, field.devices), "divide it over N devices of each node"}
+
+/* Starts the other nodes, if this is to be node 0 of `processes`; returns an exit code. End them with cli_end_nodes. */
+int cli_model_nodes(int64_t processes, int64_t devices, struct cli_nodes *out);
 /* How often Ctrl-C was pressed since cli_catch_interrupt. */
 extern volatile sig_atomic_t cli_interrupts;
 void cli_catch_interrupt(void);

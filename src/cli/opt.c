@@ -11,7 +11,7 @@ struct cli_opt_options {
     int floats; /* enum opt_float */
     struct cli_texts disabled;
     int64_t rule_limit;
-    bool stats, list, markdown;
+    bool stats, list, markdown, partition;
     int form; /* enum cli_opt_form */
     const char *target, *output;
 };
@@ -20,6 +20,8 @@ struct cli_opt_options {
 static const struct cli_option options[] = {
     {"-O", "0..3", CLI_LEVEL, AT(level), "run the passes of this level; default: none"},
     {"--passes", "LIST", CLI_PASSES, AT(passes), "run these passes instead, separated by commas, in this order"},
+    {"--partition", NULL, CLI_FLAG, AT(partition),
+     "first make it the program of one partition, with\ncollectives, by its shardings"},
     {"--stop-after", "PASS", CLI_PASS, AT(stop_after), "stop after the first run of this pass"},
     {"--dump", "after:PASS", CLI_TEXT, AT(dump),
      "print the program to standard error after each run of\nthis pass; after:all: after every pass"},
@@ -181,16 +183,18 @@ static int print(hilo_client *client, const hilo_module *module, const struct cl
 static int run(const char *path, struct cli_opt_options *o) {
     struct cli_compile defaults = CLI_COMPILE_DEFAULTS;
     hilo_client *client;
-    hilo_module *module;
+    hilo_module *module = NULL;
     int code = cli_client(&defaults, &client);
     if (code)
         return code;
     code = cli_load(client, path, &module);
+    if (code == CLI_OK && o->partition)
+        code = cli_partition(client, module, NULL);
     if (code == CLI_OK) {
         hilo_status status = optimise(client, module, o);
         code = status == HILO_OK ? print(client, module, o) : cli_fail(client, status);
-        hilo_module_release(module);
     }
+    hilo_module_release(module);
     hilo_client_release(client);
     return code;
 }
@@ -219,6 +223,7 @@ const struct cli_command cli_opt = {
     .examples = "  hilo opt --elide 16 examples/mlp.mlir      # without weights\n"
                 "  hilo opt -O2 --stats examples/mlp.mlir     # as it is compiled, and what each pass changed\n"
                 "  hilo opt --passes=inline,cse examples/mlp.mlir\n"
+                "  hilo opt --partition examples/sharded.mlir # by its shardings\n"
                 "  hilo opt --generic examples/mlp.mlir       # for other MLIR tools\n"
                 "  hilo opt --emit=bytecode --target-version=1.9.0 -o mlp.bc examples/mlp.mlir\n"
                 "  hilo opt --emit=hlo -o mlp.hlo examples/mlp.mlir\n",

@@ -1,6 +1,7 @@
-/* hilo run --processes, --devices: one program on several devices of this process, and on several processes, each of which is a
- * node. The command starts itself once for each node, and tells them by the environment which one they are: so nodes can be
- * started by hand, on several hosts, too. */
+/* --processes, --devices: one program on several devices of this process, and on several processes, each of which is a node.
+ * The command starts itself once for each node, and tells them by the environment which one they are: so nodes can be started
+ * by hand, on several hosts, too. Of hilo run all nodes are such processes; hilo generate and hilo serve are node 0
+ * themselves. */
 #include "cli/cli.h"
 #include "cli/processes.h"
 
@@ -9,6 +10,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,14 +25,18 @@ bool cli_is_node(void) {
     return environment("HILO_NODE") != NULL;
 }
 
-/* In the child: does not return. */
-static void become_node(char **argv, const char *dir, int64_t node, int64_t nnodes, int out) {
+static void set_node(const char *dir, int64_t node, int64_t nnodes) {
     char number[32];
     snprintf(number, sizeof number, "%" PRId64, node);
     setenv("HILO_NODE", number, 1);
     snprintf(number, sizeof number, "%" PRId64, nnodes);
     setenv("HILO_NODES", number, 1);
     setenv("HILO_NODE_DIR", dir, 1);
+}
+
+/* In the child: does not return. */
+static void become_node(char **argv, const char *dir, int64_t node, int64_t nnodes, int out) {
+    set_node(dir, node, nnodes);
     dup2(out, STDOUT_FILENO);
     execv("/proc/self/exe", argv);
     _exit(CLI_ENVIRONMENT);
@@ -79,6 +85,66 @@ static char **command_line(void) {
     return argv;
 }
 
+/* Waits for the end of a node; its exit code, after telling of a signal. */
+static int await_node(pid_t pid, int64_t node) {
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status)
+                             : cli_error(CLI_FAILED, "node %" PRId64 " was ended by signal %d", node, WTERMSIG(status));
+}
+
+int cli_lead_nodes(int64_t n, struct cli_nodes *out) {
+    char **argv = command_line();
+    struct sigaction ignore = {.sa_handler = SIG_IGN}; /* stays so in the node's program */
+    pid_t self = getpid();
+    *out = (struct cli_nodes){.dir = "/tmp/hilo-nodes-XXXXXX"};
+    if (!mkdtemp(out->dir))
+        return cli_error(CLI_ENVIRONMENT, "cannot make %s: %s", out->dir, strerror(errno));
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC), code = CLI_OK;
+    out->pids = cli_alloc((size_t)n, sizeof *out->pids);
+    fflush(stdout);
+    for (out->n = 1; out->n < n && code == CLI_OK; out->n++) {
+        pid_t pid = null < 0 ? -1 : fork();
+        if (pid == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing else tells of it before they have met */
+            if (getppid() != self)
+                _exit(CLI_ENVIRONMENT);
+            sigaction(SIGINT, &ignore, NULL); /* node 0 ends it */
+            sigaction(SIGTERM, &ignore, NULL);
+            dup2(null, STDIN_FILENO);
+            become_node(argv, out->dir, out->n, n, null);
+        }
+        out->pids[out->n] = pid;
+        if (pid < 0)
+            code = cli_error(CLI_ENVIRONMENT, "cannot start node %" PRId64, out->n);
+    }
+    if (null >= 0)
+        close(null);
+    set_node(out->dir, 0, n);
+    free(argv[0]);
+    free(argv);
+    return code;
+}
+
+int cli_end_nodes(struct cli_nodes *nodes, int code) {
+    for (int64_t i = 1; i < nodes->n; i++) {
+        if (nodes->pids[i] < 0)
+            continue;
+        if (code != CLI_OK) { /* it may wait for what does not come */
+            kill(nodes->pids[i], SIGKILL);
+            while (waitpid(nodes->pids[i], NULL, 0) < 0 && errno == EINTR)
+                ;
+        } else {
+            code = await_node(nodes->pids[i], i);
+        }
+    }
+    if (nodes->n)
+        remove_files(nodes->dir, nodes->n);
+    free(nodes->pids);
+    return code;
+}
+
 int cli_start_nodes(int64_t n) {
     char dir[] = "/tmp/hilo-nodes-XXXXXX", path[64];
     char **argv = command_line();
@@ -96,15 +162,7 @@ int cli_start_nodes(int64_t n) {
             become_node(argv, dir, i, n, outs[i]);
     }
     for (int64_t i = 0; i < n; i++) {
-        int status = 0;
-        if (pids[i] < 0) {
-            code = cli_error(CLI_ENVIRONMENT, "cannot start node %" PRId64, i);
-            continue;
-        }
-        while (waitpid(pids[i], &status, 0) < 0 && errno == EINTR)
-            ;
-        int own = WIFEXITED(status) ? WEXITSTATUS(status) : cli_error(CLI_FAILED, "node %" PRId64 " was ended by signal %d", i,
-                                                                      WTERMSIG(status));
+        int own = pids[i] < 0 ? cli_error(CLI_ENVIRONMENT, "cannot start node %" PRId64, i) : await_node(pids[i], i);
         code = own > code ? own : code;
     }
     for (int64_t i = 0; i < n; i++)

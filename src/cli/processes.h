@@ -8,6 +8,16 @@
 bool cli_is_node(void);
 /* Runs this command n times, once for each node, and prints what they print in their order. */
 int cli_start_nodes(int64_t n);
+/* The other nodes of a command that is node 0 itself, which was started with what the user wrote. */
+struct cli_nodes {
+    char dir[32];
+    int64_t n; /* of all; 0 = none was started */
+    int *pids;
+};
+/* Starts nodes 1 … n - 1, which neither read nor print, nor end by Ctrl-C or SIGTERM, and makes this process node 0. */
+int cli_lead_nodes(int64_t n, struct cli_nodes *out);
+/* Waits for their end, which is at once if this node failed; returns the exit code: `code`, unless only they failed. */
+int cli_end_nodes(struct cli_nodes *nodes, int code);
 /* Makes a client's options those of a node, where this process is one, with that many devices. */
 int cli_node_options(int64_t devices, hilo_client_options *o);
 /* The results of this node's processes. */

@@ -20,7 +20,8 @@ static int quantize(const char *dir, const struct quantize_options *o) {
     if (code)
         return code;
     diag_init(&d, *rt_client_allocator(client));
-    hilo_status status = llm_model_open(dir, p, NULL, rt_client_pool(client), *rt_client_allocator(client), &d, &model);
+    hilo_status status = llm_model_open(dir, p, LLM_UNDIVIDED, NULL, rt_client_pool(client), *rt_client_allocator(client), &d,
+                                        &model);
     if (status == HILO_OK) {
         status = llm_model_write(&model, dir, o->out, &d);
         if (status == HILO_OK)

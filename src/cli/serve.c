@@ -9,6 +9,7 @@ struct cli_serve {
     const char *host, *engine, *origin, *key_file;
     int precision;
     int64_t port, context, threads, slots, queue, connections, body, most, timeout;
+    struct { int64_t processes, devices; } nodes;
     int32_t level;
     bool quiet, no_warm_up;
 };
@@ -60,6 +61,8 @@ static int check(const struct cli_serve *o) {
         return cli_error(CLI_USAGE, "--slots, --queue, --connections and --max-body are at least 1; slots at most 1024");
     if (o->threads > INT32_MAX || o->timeout > UINT32_MAX)
         return cli_error(CLI_USAGE, "--threads or --timeout: too many");
+    if (o->models.n > 1 && (o->nodes.processes > 1 || cli_is_node()))
+        return cli_error(CLI_USAGE, "--processes divides one model; several servers serve several");
     if (!llm_engine_known(o->engine))
         return cli_error(CLI_USAGE, "--engine %s: expected " LLM_ENGINES, o->engine ? o->engine : "");
     return CLI_OK;
@@ -69,27 +72,40 @@ static int serve(struct cli_serve *o) {
     char why[1024] = "";
     struct strbuf text;
     struct sigaction action = {.sa_handler = on_stop}, ignore = {.sa_handler = SIG_IGN};
+    struct cli_nodes nodes;
+    hilo_client_options co;
     int code = check(o);
     if (code)
         return code;
     strbuf_init(&text, mem_system_allocator());
     code = read_keys(o, &text);
+    if (code == CLI_OK)
+        code = cli_model_nodes(o->nodes.processes, o->nodes.devices, &nodes);
+    else
+        nodes = (struct cli_nodes){.n = 0};
+    hilo_client_options_init(&co);
+    co.threads = (int32_t)o->threads;
+    if (code == CLI_OK && (o->nodes.devices || cli_is_node()))
+        code = cli_node_options(o->nodes.devices ? o->nodes.devices : 1, &co);
     if (code) {
         strbuf_free(&text);
-        return code;
+        return cli_end_nodes(&nodes, code);
     }
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    if (co.node == 0) {
+        sigaction(SIGINT, &action, NULL);
+        sigaction(SIGTERM, &action, NULL);
+    }
     sigaction(SIGPIPE, &ignore, NULL);
     struct serve_options so = {
         .models = o->models.v, .nmodels = o->models.n, .host = o->host, .port = (uint16_t)o->port, .engine = o->engine,
-        .precision = (enum llm_precision)o->precision, .level = o->level, .threads = (int32_t)o->threads, .context = o->context,
+        .precision = (enum llm_precision)o->precision, .level = o->level, .client = co, .context = o->context,
         .slots = (size_t)o->slots, .queue = (size_t)o->queue, .body_bytes = (size_t)o->body, .most_tokens = (size_t)o->most,
         .connections = (unsigned)o->connections, .timeout_s = (unsigned)o->timeout, .keys = o->keys.v, .nkeys = o->keys.n,
         .origin = o->origin, .no_warm_up = o->no_warm_up, .log = log_line, .user = o, .stop = &stops};
     hilo_status status = serve_run(&so, why, sizeof why);
     strbuf_free(&text);
-    return status == HILO_OK ? CLI_OK : cli_error(status == HILO_INVALID_ARGUMENT ? CLI_USAGE : CLI_ENVIRONMENT, "%s", why);
+    code = status == HILO_OK ? CLI_OK : cli_error(status == HILO_INVALID_ARGUMENT ? CLI_USAGE : CLI_ENVIRONMENT, "%s", why);
+    return cli_end_nodes(&nodes, code);
 }
 
 static int serve_main(const struct cli_command *self, int argc, char **argv) {
@@ -125,6 +141,7 @@ static const struct cli_option options[] = {
     {"--context", "N", CLI_NUMBER, AT(context), "limit of tokens; default: the model's"},
     {"--threads", "N", CLI_NUMBER, AT(threads), "number of threads; default: one per core"},
     {"-O", "0..3", CLI_LEVEL, AT(level), "optimisation level; default 2"},
+    CLI_MODEL_NODES(struct cli_serve, nodes),
     {"--no-warmup", NULL, CLI_FLAG, AT(no_warm_up),
      "compile programs when requests need them; default: before\nthe first one, for all numbers of texts at once"},
     {"--quiet", NULL, CLI_FLAG, AT(quiet), "log nothing"},
@@ -141,7 +158,9 @@ const struct cli_command cli_serve = {
         "Requests are answered side by side: they join and leave between steps, and the tokens of each are those of a run of\n"
         "it alone. A client that closes its connection frees its slot. SIGTERM and Ctrl-C end the server when all requests\n"
         "are answered, a second time at once. A model that cannot be loaded is named in the log and by /health; the others\n"
-        "are served.\n",
+        "are served.\n"
+        "\n"
+        "--processes and --devices divide the model, if it is one: this process is the server, the others compute with it.\n",
     .examples = "  hilo serve -m Llama-3.2-1B-Instruct --precision int4 --port 8080\n"
                 "  hilo serve -m Llama-3.2-1B-Instruct -m Llama-3.2-1B --slots 16 --api-key secret\n",
 };

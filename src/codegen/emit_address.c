@@ -15,6 +15,7 @@ enum {
     ADDRESS_POINTERS = 8 /* most that a loop has: more would be in memory, on processors with 16 registers */
 };
 
+/* In the order of the index: an order by LLVM's addresses would give other code in each run. */
 struct address_term {
     LLVMValueRef v;
     int64_t factor;
@@ -53,16 +54,12 @@ static bool address_constant(const struct emit *e, kir_val v, int64_t *out) {
 }
 
 static bool address_add_term(struct address *a, LLVMValueRef v, int64_t factor) {
-    uint32_t i = 0;
-    while (i < a->p.n && (uintptr_t)a->p.term[i].v < (uintptr_t)v)
-        i++;
-    if (i < a->p.n && a->p.term[i].v == v)
-        return !__builtin_add_overflow(a->p.term[i].factor, factor, &a->p.term[i].factor);
+    for (uint32_t i = 0; i < a->p.n; i++)
+        if (a->p.term[i].v == v)
+            return !__builtin_add_overflow(a->p.term[i].factor, factor, &a->p.term[i].factor);
     if (a->p.n == ADDRESS_TERMS)
         return false;
-    memmove(a->p.term + i + 1, a->p.term + i, (a->p.n - i) * sizeof *a->p.term);
-    a->p.term[i] = (struct address_term){v, factor};
-    a->p.n++;
+    a->p.term[a->p.n++] = (struct address_term){v, factor};
     return true;
 }
 
@@ -99,10 +96,17 @@ static bool address_add(const struct emit *e, struct address *a, kir_val v, int6
     }
 }
 
+static bool address_has(const struct emit_pointer *p, const struct address_term *t) {
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->term[i].v == t->v)
+            return p->term[i].factor == t->factor;
+    return false;
+}
+
 static bool address_same(const struct emit_pointer *a, const struct emit_pointer *b) {
     bool same = a->buffer == b->buffer && a->step == b->step && a->n == b->n;
     for (uint32_t i = 0; same && i < a->n; i++)
-        same = a->term[i].v == b->term[i].v && a->term[i].factor == b->term[i].factor;
+        same = address_has(b, &a->term[i]);
     return same;
 }
 

@@ -45,12 +45,20 @@ static int64_t mem_multiple(const struct emit *e, kir_val v) {
     return a < most ? a : most;
 }
 
+/* The alignment in bytes of any element. Constants stay where the program was read from (ir_data_may_stay); only a GPU's are
+   elsewhere. */
+static unsigned mem_element_alignment(const struct emit *e, uint32_t buffer) {
+    const struct kir_buffer *b = &e->k->buffers.v[buffer];
+    unsigned bytes = ir_dtype_get(b->dtype)->bytes;
+    return b->role == KIR_IN && !b->aligned && bytes >= 4 && !e->blocks ? 1 : bytes;
+}
+
 /* The alignment in bytes of an element of the buffer. */
 static unsigned mem_alignment(const struct emit *e, uint32_t buffer, kir_val index) {
     const struct kir_buffer *b = &e->k->buffers.v[buffer];
     unsigned bytes = ir_dtype_get(b->dtype)->bytes;
     if (!b->aligned && b->role != KIR_SCRATCH)
-        return bytes;
+        return mem_element_alignment(e, buffer);
     uint64_t known = (uint64_t)mem_multiple(e, index) * bytes;
     return known < 64 ? (unsigned)known : 64;
 }
@@ -127,7 +135,7 @@ struct mem_lanes {
     enum mem_form form;
     uint32_t buffer, width;
     LLVMTypeRef element, vector;
-    unsigned bytes, align;
+    unsigned bytes, align, each; /* alignments: of the access, of any element */
     LLVMValueRef base;     /* the address of lane 0; the others are `stride` elements apart, `every` of them in one place */
     LLVMValueRef pointers; /* MEM_ANYWHERE */
     LLVMValueRef mask;     /* NULL = all */
@@ -163,7 +171,7 @@ LLVMValueRef emit_load_plain(struct emit *e, uint32_t buffer, LLVMTypeRef t, LLV
 
 LLVMValueRef emit_row(struct emit *e, uint32_t buffer, kir_val index, int64_t offset, LLVMTypeRef t) {
     LLVMValueRef p = mem_beyond(e, buffer, emit_address(e, buffer, index), offset);
-    return emit_load_plain(e, buffer, t, p, ir_dtype_get(e->k->buffers.v[buffer].dtype)->bytes);
+    return emit_load_plain(e, buffer, t, p, mem_element_alignment(e, buffer));
 }
 
 static enum mem_form mem_form_of(const struct emit *e, const struct kir_node *n, const struct emit_node *index,
@@ -202,7 +210,7 @@ static struct mem_lanes mem_lanes_of(struct emit *e, const struct kir_node *n, L
     struct mem_lanes m = {.n = n, .buffer = n->of, .width = e->width, .element = emit_memory_type(e, t), .mask = mask};
     m.vector = e->l->VectorType(m.element, m.width);
     m.bytes = ir_dtype_get(t)->bytes;
-    m.align = m.bytes;
+    m.align = m.each = mem_element_alignment(e, n->of);
     m.form = mem_form_of(e, n, index, mask);
     if (m.form == MEM_ANYWHERE) {
         m.pointers = mem_pointers(e, n);
@@ -236,7 +244,7 @@ static LLVMValueRef mem_load_by_hand(struct emit *e, const struct mem_lanes *m) 
         LLVMValueRef p = mem_lane_pointer(e, m, i);
         if (p)
             all =
-                e->l->BuildInsertElement(e->b, all, emit_load_plain(e, m->buffer, m->element, p, m->bytes), emit_int(e, i), "");
+                e->l->BuildInsertElement(e->b, all, emit_load_plain(e, m->buffer, m->element, p, m->each), emit_int(e, i), "");
     }
     return all;
 }
@@ -261,7 +269,7 @@ static LLVMValueRef mem_load_pairs(struct emit *e, const struct mem_lanes *m) {
     int64_t width = m->width, last = (m->stride - 1) * (width - 1);
     for (int64_t i = 0; i < m->stride; i++)
         parts[i] = emit_load_plain(e, m->buffer, m->vector,
-                                  mem_beyond(e, m->buffer, m->base, i + 1 < m->stride ? i * width : last), m->bytes);
+                                  mem_beyond(e, m->buffer, m->base, i + 1 < m->stride ? i * width : last), m->each);
     if (m->stride == 2)
         return mem_pick(e, m, parts[0], parts[1], 0, last);
     uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
@@ -274,7 +282,7 @@ static LLVMValueRef mem_load_pairs(struct emit *e, const struct mem_lanes *m) {
 static LLVMValueRef mem_load_backwards(struct emit *e, const struct mem_lanes *m) {
     uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
     LLVMValueRef p = mem_beyond(e, m->buffer, m->base, -(int64_t)(m->width - 1));
-    LLVMValueRef v = emit_load_plain(e, m->buffer, m->vector, p, m->bytes);
+    LLVMValueRef v = emit_load_plain(e, m->buffer, m->vector, p, m->each);
     for (uint32_t i = 0; i < m->width; i++)
         from[i] = m->width - 1 - i;
     return emit_shuffle(e, v, e->l->GetPoison(m->vector), from, m->width);
@@ -284,8 +292,8 @@ static LLVMValueRef mem_load_backwards(struct emit *e, const struct mem_lanes *m
 static LLVMValueRef mem_load_repeated(struct emit *e, enum ir_dtype t, const struct mem_lanes *m) {
     uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width), n = m->width / (uint32_t)m->every;
     if (n == 1)
-        return emit_splat(e, emit_decode(e, t, emit_load_plain(e, m->buffer, m->element, m->base, m->bytes)), m->width);
-    LLVMValueRef v = emit_decode(e, t, emit_load_plain(e, m->buffer, e->l->VectorType(m->element, n), m->base, m->bytes));
+        return emit_splat(e, emit_decode(e, t, emit_load_plain(e, m->buffer, m->element, m->base, m->each)), m->width);
+    LLVMValueRef v = emit_decode(e, t, emit_load_plain(e, m->buffer, e->l->VectorType(m->element, n), m->base, m->each));
     for (uint32_t i = 0; i < m->width; i++)
         from[i] = i / (uint32_t)m->every;
     return emit_shuffle(e, v, e->l->GetPoison(e->l->TypeOf(v)), from, m->width);
@@ -406,7 +414,7 @@ static LLVMValueRef mem_load(struct emit *e, kir_val load, bool scalar, LLVMValu
     if (scalar) {
         LLVMValueRef p = emit_address(e, n->of, n->arg[0]);
         raw = group ? emit_group_load(e, n, group, p)
-                    : emit_load_plain(e, n->of, emit_memory_type(e, t), p, ir_dtype_get(t)->bytes);
+                    : emit_load_plain(e, n->of, emit_memory_type(e, t), p, mem_element_alignment(e, n->of));
     } else {
         struct mem_lanes m = mem_lanes_of(e, n, mem_both(e, e->mask, guard));
         if (m.form == MEM_REPEATED)

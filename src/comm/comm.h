@@ -68,6 +68,7 @@ struct comm_transfer {
     uint64_t key;
     uint32_t from, to;     /* devices */
     bool receives;
+    bool patient;          /* however long it takes: for what may not come for hours. The first one's is that of all */
     void *data;
     size_t bytes;
 };

@@ -732,7 +732,7 @@ static void warn(struct comm *c, const struct comm_request *r, const struct comm
 }
 
 hilo_status comm_wait(struct comm *c, struct comm_request *r, uint32_t n, const struct comm_wait *w, struct strbuf *why) {
-    int64_t begin = comm_now_ms(), end = begin + c->o.timeout_ms;
+    int64_t begin = comm_now_ms(), end = w->patient ? INT64_MAX : begin + c->o.timeout_ms;
     int64_t every = c->o.timeout_ms / 4 < NET_ASK_MS ? c->o.timeout_ms / 4 : NET_ASK_MS, asked = begin;
     bool warned = false;
     hilo_status status = HILO_OK;
@@ -749,11 +749,11 @@ hilo_status comm_wait(struct comm *c, struct comm_request *r, uint32_t n, const 
             status = HILO_DEADLINE_EXCEEDED;
         if (status != HILO_OK)
             break;
-        if (!warned && now - begin >= COMM_WARN_MS) {
+        if (!w->patient && !warned && now - begin >= COMM_WARN_MS) {
             warned = true;
             warn(c, find_stuck(c, r, n, now), w);
         }
-        if (now - asked >= every) {
+        if (!w->patient && now - asked >= every) {
             asked = now;
             ask(c, r, n, now);
         }
@@ -869,7 +869,7 @@ static void *look_after(void *user) {
 /* ---- blocks outside of runs ------------------------------------------------------------------ */
 
 hilo_status comm_transfer(struct comm *c, const struct comm_transfer *transfers, uint32_t n, struct strbuf *why) {
-    struct comm_wait w = {.op = "a transfer", .program = "device_put"};
+    struct comm_wait w = {.op = "a transfer", .program = "device_put", .patient = n && transfers[0].patient};
     size_t bytes;
     struct comm_request *r = mem_mul(n, sizeof *r, &bytes) ? mem_alloc(&c->al, bytes) : NULL;
     if (!r)

@@ -48,6 +48,7 @@ struct comm_wait {
     const atomic_bool *failed;  /* set when the group has failed; or NULL */
     bool (*stop)(void *user);
     void *user;
+    bool patient;               /* no deadline, nothing is asked or warned of */
     const char *op, *program;   /* for warnings */
 };
 hilo_status comm_wait(struct comm *c, struct comm_request *r, uint32_t n, const struct comm_wait *w, struct strbuf *why);

@@ -154,7 +154,7 @@ static void hash_kernel(struct build *b, const struct kir *k, uint8_t *out) {
 }
 
 /* The one kernel that is as the k-th that was lowered, which is freed where there is one already. */
-static const struct plan_kernel *unique(struct build *b, uint32_t index) {
+static const struct plan_kernel *unique(struct build *b, uint32_t index, const struct plan_library *library) {
     struct lowered_kernel *l = &b->now.kernels[index];
     struct build_kernel entry = {.kir = l->kernel, .target = b->target};
     hash_kernel(b, l->kernel, entry.hash);
@@ -174,7 +174,8 @@ static const struct plan_kernel *unique(struct build *b, uint32_t index) {
                                  .grid = kir_grid_extent(l->kernel),
                                  .scratch_bytes = l->kernel->scratch_bytes,
                                  .ns = l->ns,
-                                 .packs = l->packs};
+                                 .packs = l->packs,
+                                 .library = library};
     if (b->on_device && !code_launch(l->kernel, b->target, step))
         arena_exhausted(b->a);
     ARENA_PUSH(b->a, &b->kernels, entry);
@@ -215,7 +216,7 @@ void build_lowered(struct build *b) {
         uint32_t nparams = b->now.kernels[i].params.n;
         struct plan_use *uses = ARENA_ARRAY(&b->scratch, struct plan_use, nparams + 1);
         (void)kir_run_passes(b->now.kernels[i].kernel, NULL, NULL, b->d); /* the pipeline has no wrong names */
-        const struct plan_kernel *step = unique(b, i);
+        const struct plan_kernel *step = unique(b, i, b->instead);
         for (uint32_t j = 0; j < nparams; j++)
             uses[j] = param(b, &params[j], temps);
         plan_note(b->p, i == most || !b->note ? b->note : build_note_part(b, i > most));
@@ -223,6 +224,7 @@ void build_lowered(struct build *b) {
         plan_note(b->p, NULL);
     }
     b->now = (struct lowered){.nkernels = 0};
+    b->instead = NULL;
     arena_reset(&b->scratch);
     if (b->code)
         code_generate(b, false);
@@ -237,6 +239,7 @@ static void kernel(struct build *b, const struct fuse_block *f, ir_block block, 
     if (k->schedule == FUSE_INTO) /* first, because it may need a kernel itself */
         (void)build_buffer(b, ir_operand(b->m, k->anchor, 0));
     lower_kernel(&b->scratch, b->m, f, block, k, b->target, &b->now);
+    b->instead = b->gpu_client ? build_product(b, k) : NULL;
     build_lowered(b);
 }
 
@@ -331,7 +334,7 @@ static void use_unit(struct build *b, bool device) {
 /* Decides where the steps of the entry run. Those that are placed on one unit are clustered for it. */
 static void place_steps(struct build *b, ir_block body, struct fuse_block *f) {
     b->offload = ARENA_NEW(b->a, struct offload);
-    offload(b->a, &b->scratch, b->m, body, f, b->machine, b->offload);
+    offload(b->a, &b->scratch, b->m, body, f, b->machine, b->revoked, b->offload);
     arena_reset(&b->scratch);
     if (b->offload->to == OFFLOAD_NONE) {
         use_unit(b, false);
@@ -354,6 +357,16 @@ static void build_entry(struct build *b, ir_block body) {
     }
 }
 
+/* An argument that the program says is donated: to which result, or that it is. */
+static void declare_donor(struct build *b, ir_op func, uint32_t i, uint32_t nresults) {
+    int64_t result, any;
+    bool named = ir_attr_as_i64(b->m, ir_func_arg_attr(b->m, func, i, STR("tf.aliasing_output")), &result);
+    if (named && result >= 0 && result < nresults)
+        plan_donor(b->p, i, (uint32_t)result);
+    else if (ir_attr_as_i64(b->m, ir_func_arg_attr(b->m, func, i, STR("jax.buffer_donor")), &any) && any)
+        plan_donor(b->p, i, UINT32_MAX);
+}
+
 hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
     ir_block body = ir_func_body(b->m, func);
     const struct ir_block_data *x = ir_block_get(b->m, body);
@@ -364,6 +377,7 @@ hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
         const struct ir_type_data *t = ir_val_type(b->m, x->args[i]);
         if (ir_func_arg_is_unchanged(b->m, func, i))
             plan_unchanged(b->p, i);
+        declare_donor(b, func, i, end->noperands);
         build_bind(b, x->args[i], t->kind == IR_TYPE_TOKEN ? plan_argument(b->p, i, IR_DTYPE_NONE, 0, NULL)
                                                            : plan_argument(b->p, i, t->dtype, t->rank, t->dims));
     }
@@ -375,7 +389,8 @@ hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
     if (b->on_device || (b->offload && b->offload->to == OFFLOAD_PART))
         plan_place(b->p);
     else if (b->level >= 2) {
-        plan_overlap(b->p, &plan_link_default);
+        const struct plan_link link = {b->target->exchange_ns, 1 / b->target->exchange_rate};
+        plan_overlap(b->p, &link);
         plan_group(b->p);
     }
     return plan_finish(b->p, out, b->d);

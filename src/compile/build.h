@@ -35,6 +35,8 @@ struct build {
     const struct target *target;    /* of the kernels that are lowered next */
     const struct machine *machine;  /* whose units the entry's steps are placed on; NULL = all are for one target */
     const struct target *processor; /* then the other target; else NULL */
+    uint64_t placed;                /* a number of the program and the machine */
+    bool revoked;                   /* it is not divided between them */
     struct offload *offload;        /* once it is decided; NULL without a machine */
     struct {
         struct build_kernel *v;
@@ -56,6 +58,13 @@ struct build {
     bool hoists; /* what does not change is computed once, and kept */
     bool batch_invariant;           /* rows of products: see hilo_compile_options */
     bool on_device; /* kernels are launched on a GPU */
+    const hilo_client *gpu_client;      /* whose GPU's libraries may compute kernels; NULL = none may */
+    struct {
+        void **v;
+        uint32_t n, cap;
+    } products; /* their states */
+    const struct plan_library *instead; /* of the kernel in `now`; NULL = nothing */
+    bool cubins;    /* their code is compiled to the end, where that can be done (nvjitlink.h), and not by the driver alone */
     int level;
     enum build_libraries {
         BUILD_OWN,      /* none */
@@ -82,6 +91,11 @@ enum build_can {
 enum build_can build_can(const struct ir_module *m, ir_op func);
 /* The plan of `func`. The kernels it needs are added to b->kernels; their machine code is still to be made. */
 hilo_status build_plan(struct build *b, ir_op func, struct plan *out);
+/* Constants that stay in the module's file: constants.c. The first has those that kernels of each run and other code read where
+   C wants them; the second releases the memory of the file's pages, once init steps have made what they make of them. */
+struct hilo_module;
+hilo_status build_align_constants(struct hilo_module *module, const struct plan *p);
+void build_release_constants(const struct hilo_module *module);
 /* A build in `a`, which outlives it, to be freed. */
 struct build *build_new(struct arena *a, struct ir_module *m, struct diag_list *d, int level);
 /* Instead of a plan: makes an `mhlo.fusion` of each kernel of several ops of `func`. The module then is the one that is run,
@@ -110,6 +124,10 @@ const struct plan_note *build_note(struct build *b, ir_block block, const struct
 const struct plan_note *build_note_op(struct build *b, ir_op op);
 /* Of a kernel that runs before or after the one that b->note describes, for it: packing, the end of a split reduction. */
 const struct plan_note *build_note_part(struct build *b, bool before);
+/* What computes the product in b->now instead of its kernel; NULL where nothing does. (product.c) */
+const struct plan_library *build_product(struct build *b, const struct fuse_kernel *k);
+/* Frees what these need to run, which outlives build_free. */
+void build_products_free(struct build *b);
 /* The provider of the op; NULL where no library can. */
 const struct build_choice *build_choose(struct build *b, ir_op op);
 

@@ -229,7 +229,7 @@ hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_co
     return finish(&c, begin, status, exe, out);
 }
 
-static hilo_status read_and_compile(struct cached *c, const struct file *f, const hilo_module_options *mo,
+static hilo_status read_and_compile(struct cached *c, struct file *f, const hilo_module_options *mo,
                                     hilo_executable **out) {
     hilo_module *module;
     HILO_TRY(module_read(c->client, f, mo, c->d, &module));
@@ -238,7 +238,7 @@ static hilo_status read_and_compile(struct cached *c, const struct file *f, cons
     return status;
 }
 
-static hilo_status compile_bytes(struct cached *c, const struct file *f, const hilo_module_options *mo, hilo_executable **out) {
+static hilo_status compile_bytes(struct cached *c, struct file *f, const hilo_module_options *mo, hilo_executable **out) {
     c->d->first_line = mo->first_line;
     if (is_wanted(c) && !mo->skip_verify) /* a hit implies that the program is valid */
         key_of_bytes(c, f->text);

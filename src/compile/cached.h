@@ -7,8 +7,9 @@
 
 struct rt_about;
 
-/* Reads a program from its file: module.c. */
-hilo_status module_read(hilo_client *client, const struct file *f, const hilo_module_options *o, struct diag_list *d,
+/* Reads a program from its file: module.c. The module takes the file over, which is empty then, where constants stay in it. The
+   text of a file without an allocator is the caller's, and is not used afterwards. */
+hilo_status module_read(hilo_client *client, struct file *f, const hilo_module_options *o, struct diag_list *d,
                         hilo_module **out);
 /* For struct rt_compiler: module.c, specialise.c. */
 hilo_status module_read_program(hilo_allocator al, struct str text, struct diag_list *d, struct ir_module **out);

@@ -53,6 +53,8 @@ static bool choose_first(struct build *b, ir_op op, struct build_choice *c) {
 const struct build_choice *build_choose(struct build *b, ir_op op) {
     if (b->libraries == BUILD_OWN || b->level == 0 || ext_routine(ir_kind(b->m, op)) == LIB_NONE)
         return NULL;
+    if (b->on_device && lower_supports(b->m, op)) /* libraries of the host are for what would be there anyway */
+        return NULL;
     uint32_t known = opt_ids_get(&b->chosen, op.i);
     if (known)
         return b->choices.v[known - 1];

@@ -3,6 +3,7 @@
 
 #ifdef HILO_HAVE_LLVM
 #include "codegen/codegen.h"
+#include "external/nvjitlink.h"
 #include "runtime/runtime.h"
 
 #include <pthread.h>
@@ -20,9 +21,10 @@ struct batch {
     const struct target *target;
     const hilo_allocator *al;
     struct diag_list d;
-    void *object;
-    size_t bytes;
+    void *object, *cubin; /* cubin: of an object of PTX */
+    size_t bytes, cubin_bytes;
     uint32_t n;
+    bool wants_cubin;
     hilo_status status;
     pthread_t thread;
     bool started;
@@ -34,16 +36,19 @@ struct code {
     struct batch v[CODE_UNITS * CODE_THREADS];
     uint32_t n, threads;
     uint32_t done; /* kernels of the build that have code */
-    struct {
+    struct code_objects {
         struct str *v; /* in the executable's arena */
         uint32_t n, cap;
-    } objects[CODE_UNITS]; /* by whether they are for a GPU */
+    } objects[CODE_UNITS], cubins; /* objects: by whether they are for a GPU; cubins: of those that are, while all have one */
+    bool wants_cubins;
     hilo_status status;
 };
 
 static void *compile_batch(void *arg) {
     struct batch *x = arg;
     x->status = cg_compile(x->kernels, x->n, x->target, CG_OBJECT, x->al, &x->d, &x->object, &x->bytes);
+    if (x->status == HILO_OK && x->wants_cubin) /* where that fails there is none */
+        (void)ext_cubin((struct str){x->object, x->bytes}, x->target->name, x->al, &x->d, &x->cubin, &x->cubin_bytes);
     return NULL;
 }
 
@@ -52,6 +57,7 @@ static void free_batches(void *p) {
     for (uint32_t i = 0; i < c->n; i++) {
         diag_clear(&c->v[i].d);
         mem_free(c->v[i].al, c->v[i].object, c->v[i].bytes);
+        mem_free(c->v[i].al, c->v[i].cubin, c->v[i].cubin_bytes);
     }
     c->n = 0;
 }
@@ -74,7 +80,7 @@ bool code_launch(const struct kir *k, const struct target *t, struct plan_kernel
 void code_begin(hilo_executable *exe, struct build *b) {
     uint32_t threads = (uint32_t)exe->client->threads;
     struct code *c = b->code = ARENA_NEW(&exe->arena, struct code);
-    *c = (struct code){.exe = exe, .threads = threads > CODE_THREADS ? CODE_THREADS : threads};
+    *c = (struct code){.exe = exe, .threads = threads > CODE_THREADS ? CODE_THREADS : threads, .wants_cubins = b->cubins};
     rt_executable_keep(exe, c, free_batches);
 }
 
@@ -94,12 +100,31 @@ static void deal(struct code *c, struct build *b, uint32_t n, bool gpu) {
     nbatches = nbatches > c->threads ? c->threads : nbatches;
     for (uint32_t i = 0; i < nbatches; i++) {
         struct batch *x = &c->v[c->n++];
-        *x = (struct batch){.kernels = kernels, .target = all[i]->target, .al = &c->exe->client->al};
+        *x = (struct batch){.kernels = kernels, .target = all[i]->target, .al = &c->exe->client->al,
+                            .wants_cubin = gpu && c->wants_cubins};
         for (uint32_t j = i; j < count; j += nbatches)
             *kernels++ = all[j]->kir;
         x->n = (uint32_t)(kernels - x->kernels);
         diag_init(&x->d, *x->al);
     }
+}
+
+static const char *batch_message(const struct batch *x) {
+    return x->d.first && x->d.first->message ? x->d.first->message : "out of memory";
+}
+
+/* Cubins are for all kernels or for none. */
+static void keep_cubin(struct code *c, const struct batch *x) {
+    if (!x->wants_cubin || x->status != HILO_OK || !c->wants_cubins)
+        return;
+    if (x->cubin) {
+        struct str cubin = {arena_dup(&c->exe->arena, x->cubin, x->cubin_bytes, 16), x->cubin_bytes};
+        ARENA_PUSH(&c->exe->arena, &c->cubins, cubin);
+        return;
+    }
+    c->wants_cubins = false;
+    rt_log(c->exe->client, HILO_LOG_WARNING, "PTX only, which the driver compiles when the program is loaded: %s",
+           batch_message(x));
 }
 
 /* Keeps the objects, and frees what they were made from. */
@@ -108,10 +133,10 @@ static void collect(struct code *c, struct build *b, uint32_t n) {
     for (uint32_t i = 0; i < c->n; i++) {
         const struct batch *x = &c->v[i];
         if (c->status == HILO_OK && x->status != HILO_OK)
-            c->status =
-                diag_error(b->d, x->status, "%s", x->d.first && x->d.first->message ? x->d.first->message : "out of memory");
+            c->status = diag_error(b->d, x->status, "%s", batch_message(x));
         struct str object = {x->bytes ? arena_dup(a, x->object, x->bytes, 16) : "", x->bytes};
         ARENA_PUSH(a, &c->objects[is_for_gpu(x->target)], object);
+        keep_cubin(c, x);
     }
     free_batches(c);
     for (uint32_t i = c->done; i < c->done + n; i++) {
@@ -149,6 +174,7 @@ hilo_status code_end(struct build *b) {
     const struct target *t = part && !b->on_device ? b->processor : b->target;
     bool gpu = is_for_gpu(t);
     c->exe->machine = target_isa_name(t->isa);
+    c->exe->cubins = gpu && c->wants_cubins && c->cubins.n ? c->cubins.v : NULL;
     HILO_TRY(rt_executable_link(c->exe, c->objects[gpu].v, c->objects[gpu].n, gpu ? t->name : t->features, b->d));
     return part ? rt_executable_link_processor(c->exe, c->objects[false].v, c->objects[false].n, b->d) : HILO_OK;
 }
@@ -169,9 +195,18 @@ hilo_status code_text(struct build *b, enum code_form form, struct strbuf *out) 
     if (b->offload && b->offload->to == OFFLOAD_PART)
         return diag_error(b->d, HILO_UNIMPLEMENTED, "a program that is divided between processor and GPU has code for both");
     HILO_TRY(cg_compile(kernels, n, b->target, forms[form], &b->a->al, b->d, &code, &bytes));
-    strbuf_putn(out, code, bytes);
+    hilo_status status = HILO_OK;
+    if (form == CODE_OBJECT && is_for_gpu(b->target)) {
+        void *ptx = code;
+        size_t ptx_bytes = bytes;
+        code = NULL;
+        status = ext_cubin((struct str){ptx, ptx_bytes}, b->target->name, &b->a->al, b->d, &code, &bytes);
+        mem_free(&b->a->al, ptx, ptx_bytes);
+    }
+    if (code)
+        strbuf_putn(out, code, bytes);
     mem_free(&b->a->al, code, bytes);
-    return HILO_OK;
+    return status;
 }
 
 #else

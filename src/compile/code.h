@@ -21,7 +21,7 @@ hilo_status code_end(struct build *b);
 
 /* Of kernels; HLO and MLIR: of the optimised program, whose kernels are fusions (`mhlo.fusion` in MLIR). */
 enum code_form { CODE_KIR, CODE_LLVM, CODE_ASM, CODE_OBJECT, CODE_HLO, CODE_MLIR };
-/* Appends all kernels in that form, instead of linking them. */
+/* Appends all kernels in that form, instead of linking them: for a GPU, CODE_ASM is PTX and CODE_OBJECT a cubin. */
 hilo_status code_text(struct build *b, enum code_form form, struct strbuf *out);
 /* Appends the program in that form, compiled so far. UNIMPLEMENTED for forms of kernels where it has none, because it is
    evaluated, and for HLO where an op has no form in it. (compile.c) */

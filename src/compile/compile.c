@@ -1,13 +1,16 @@
 /* From a module to an executable: the entry, its parameters and results, optimisation, the plan. */
 #include "base/file.h"
+#include "base/hash.h"
 #include "compile/cached.h"
 #include "compile/code.h"
 #include "compile/dump.h"
 #include "compile/remat.h"
+#include "external/cublaslt.h"
 #include "opt/opt.h"
 #include "read/hlo/write.h"
 #include "runtime/runtime.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -205,7 +208,8 @@ static hilo_status refine(const struct compile *c, ir_op entry, struct ir_module
 static const char *target_name(const struct compile *c) {
     if (c->machine)
         return c->machine->gpu;
-    bool compiles = c->o->backend == HILO_BACKEND_AUTO || c->o->backend == HILO_BACKEND_CODEGEN;
+    bool compiles = c->o->backend == HILO_BACKEND_AUTO || c->o->backend == HILO_BACKEND_CODEGEN ||
+                    c->o->backend == HILO_BACKEND_LIBRARY;
     return c->o->target_cpu || !compiles ? c->o->target_cpu : rt_client_gpu_target(c->exe->client);
 }
 
@@ -262,6 +266,7 @@ static hilo_status optimise(const struct compile *c, ir_op entry, struct dump *t
 /* ---- the plan -------------------------------------------------------------------------------- */
 
 static void free_build(void *build) {
+    build_products_free(build);
     build_free(build);
 }
 
@@ -289,6 +294,23 @@ static hilo_status choose_target(struct build *b, const char *name, int32_t thre
     return HILO_OK;
 }
 
+/* A number of the program as it was given, and of the machine. What is in large constants does not change how long it takes. */
+static hilo_status placed_program(const struct compile *c, uint64_t *out) {
+    enum { CONSTANT_ELEMENTS = 16 };
+    struct strbuf text;
+    struct hash h = {{0, 0}};
+    strbuf_init(&text, c->d->al);
+    ir_print_module(c->m, &(struct ir_print_options){.elide_elements = CONSTANT_ELEMENTS}, &text);
+    bool failed = text.failed;
+    if (!failed)
+        hash_add(&h, text.p, text.n);
+    strbuf_free(&text);
+    hash_add(&h, c->machine, offsetof(struct machine, arguments_on_device) + 1);
+    hash_add(&h, NULL, 0);
+    *out = h.v[0] ? h.v[0] : 1;
+    return failed ? HILO_RESOURCE_EXHAUSTED : HILO_OK;
+}
+
 /* Has the steps placed on the processor and the GPU of the machine that the options name. */
 static hilo_status choose_units(const struct compile *c, struct build *b) {
     struct target *t = ARENA_NEW(b->a, struct target);
@@ -298,6 +320,8 @@ static hilo_status choose_units(const struct compile *c, struct build *b) {
     target_expect_threads(t, c->exe->client->threads);
     b->processor = t;
     b->machine = c->machine;
+    HILO_TRY(placed_program(c, &b->placed));
+    b->revoked = rt_client_revoked(c->exe->client, b->placed);
     return HILO_OK;
 }
 
@@ -311,6 +335,13 @@ static hilo_status interpreted_plan(const struct compile *c, struct build *b, ir
     return HILO_OK;
 }
 
+static void expect_time(hilo_executable *exe, const struct build *b) {
+    const double *ns = b->offload->ns;
+    if (b->offload->to == OFFLOAD_PART)
+        exe->guard =
+            (struct rt_guard){b->placed, ns[OFFLOAD_PART] * 1e-6, fmin(ns[OFFLOAD_NONE], ns[OFFLOAD_ALL]) * 1e-6};
+}
+
 static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op entry) {
     HILO_TRY(fit(c, b, entry));
     if (!c->text)
@@ -319,6 +350,7 @@ static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op
     if (b->offload) {
         c->exe->plan.placement = b->offload->reason;
         rt_log(c->exe->client, HILO_LOG_DEBUG, "placement: %s", b->offload->reason);
+        expect_time(c->exe, b);
     }
     HILO_TRY(c->text ? code_text(b, c->form, c->text) : code_end(b));
     build_free(b); /* what it had is in the code now */
@@ -411,6 +443,15 @@ static bool can_plan(const struct compile *c, ir_op entry, const struct ir_modul
     return can != BUILD_NOTHING && (can == BUILD_ALL || knows_arguments(c, entry)) && (named || can_generate(c));
 }
 
+/* Those of the client's GPU. */
+static void choose_gpu_libraries(const struct compile *c, struct build *b) {
+    const char *missing = ext_cublaslt_missing();
+    b->gpu_client = missing ? NULL : c->exe->client;
+    if (missing)
+        rt_log(c->exe->client, HILO_LOG_WARNING,
+               "backend 'library': no cuBLASLt (of NVIDIA's CUDA toolkit): %s; hilo's own code is used", missing);
+}
+
 /* A plan of kernels, routines and single evaluations; of one evaluation if the backend requires it, if sizes of arguments are
    not known, and where there is nothing to generate code with. */
 static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_module *m) {
@@ -430,6 +471,9 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     rt_executable_keep(exe, b, free_build);
     hilo_status status = choose_target(b, target_name(c), exe->client->threads, interpret);
     b->on_device = status == HILO_OK && b->target->isa == TARGET_NVPTX && !interpret;
+    b->cubins = b->on_device && c->o->target_cpu; /* ahead of time */
+    if (b->on_device && !c->o->target_cpu && !c->machine && !c->text && b->libraries == BUILD_ANY && c->o->level > 0)
+        choose_gpu_libraries(c, b);
     if (status == HILO_OK && c->machine)
         status = choose_units(c, b);
     if (status == HILO_OK)
@@ -468,7 +512,12 @@ static hilo_status fill(const struct compile *c) {
                    : diag_error(c->d, HILO_UNIMPLEMENTED, "no code is generated for this program: it is evaluated");
     if (c->exe->plan.evaluated && c->o->backend != HILO_BACKEND_REFERENCE && !knows_arguments(c, entry))
         specialise_later(c->exe, c->o);
-    return rt_executable_ready(c->exe, c->d);
+    if (c->exe->plan.evaluated)
+        return rt_executable_ready(c->exe, c->d);
+    HILO_TRY(build_align_constants(c->exe->module, &c->exe->plan));
+    HILO_TRY(rt_executable_ready(c->exe, c->d));
+    build_release_constants(c->exe->module);
+    return HILO_OK;
 }
 
 static hilo_status load_machine(hilo_client *client, const char *path, struct diag_list *d, struct machine *out) {

@@ -16,6 +16,7 @@ void hilo_module_options_init_sized(hilo_module_options *options, size_t struct_
 static hilo_status fill(struct ir_module *m, const struct file *f, const hilo_module_options *o, struct diag_list *d) {
     struct str text = f->text, artifact;
     struct str name = str_of(o->name ? o->name : "<input>");
+    m->bytes_stay = f->al.realloc_fn != NULL;
     m->name = (struct str){arena_dup(&m->arena, name.p, name.n, 1), name.n};
     if (read_is_bytecode(text) || read_is_exported(text, &artifact)) {
         HILO_TRY(read_bytecode(m, d, read_is_bytecode(text) ? text : artifact));
@@ -27,7 +28,7 @@ static hilo_status fill(struct ir_module *m, const struct file *f, const hilo_mo
     }
     if (!o->skip_verify) {
         HILO_TRY(ir_verify(m, d));
-        HILO_TRY(sdy_verify(m, d, &m->arena));
+        HILO_TRY(sdy_verify(m, d));
     }
     m->text = (struct str){NULL, 0};
     return HILO_OK;
@@ -59,18 +60,22 @@ static hilo_status read_any(hilo_allocator al, const struct file *f, const hilo_
     return HILO_OK;
 }
 
-hilo_status module_read(hilo_client *client, const struct file *f, const hilo_module_options *o, struct diag_list *d,
+hilo_status module_read(hilo_client *client, struct file *f, const hilo_module_options *o, struct diag_list *d,
                         hilo_module **out) {
     hilo_module *module = NULL;
     atomic_fetch_add_explicit(&client->read, 1, memory_order_relaxed);
     HILO_TRY(read_any(client->al, f, o, d, client, &module, NULL));
     module->unverified = o->skip_verify != 0;
+    if (module->m->bytes_used) {
+        module->file = *f;
+        *f = (struct file){.al = f->al};
+    }
     *out = module;
     return HILO_OK;
 }
 
 /* A module that may be compiled, and is verified, keeps what it was read from. */
-static hilo_status read_module(hilo_client *client, const struct file *f, const hilo_module_options *o, struct diag_list *d,
+static hilo_status read_module(hilo_client *client, struct file *f, const hilo_module_options *o, struct diag_list *d,
                                hilo_module **out) {
     uint8_t hash[RT_KEY_BYTES];
     bool wanted = client->store.dir && !o->skip_verify;

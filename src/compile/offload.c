@@ -331,7 +331,7 @@ static void explain(struct offload *o, const double *moved, uint32_t nsteps, uin
 }
 
 void offload(struct arena *a, struct arena *scratch, const struct ir_module *m, ir_block block, const struct fuse_block *f,
-             const struct machine *machine, struct offload *out) {
+             const struct machine *machine, bool revoked, struct offload *out) {
     struct task t = {.a = scratch, .m = m, .block = block, .f = f, .machine = machine, .nsteps = f->steps.n,
                      .index = {.a = scratch}, .seen = {.a = scratch}, .flow = {.a = scratch}};
     double moved[OFFLOAD_WAYS];
@@ -352,6 +352,9 @@ void offload(struct arena *a, struct arena *scratch, const struct ir_module *m, 
         }
     double one = fmin(out->ns[OFFLOAD_NONE], out->ns[OFFLOAD_ALL]);
     bool part = there > 0 && there < nsteps && one / out->ns[OFFLOAD_PART] >= OFFLOAD_GAIN;
-    out->to = part ? OFFLOAD_PART : out->ns[OFFLOAD_NONE] <= out->ns[OFFLOAD_ALL] ? OFFLOAD_NONE : OFFLOAD_ALL;
+    out->to = part && !revoked ? OFFLOAD_PART : out->ns[OFFLOAD_NONE] <= out->ns[OFFLOAD_ALL] ? OFFLOAD_NONE : OFFLOAD_ALL;
     explain(out, moved, nsteps, there);
+    size_t n = strlen(out->reason);
+    if (part && revoked)
+        snprintf(out->reason + n, sizeof out->reason - n, "; revoked: a run took longer than one side alone");
 }

@@ -16,12 +16,13 @@ struct offload {
     enum offload_to to;
     double ns[OFFLOAD_WAYS]; /* expected, of a run; infinite where it is impossible */
     bool *on_device;         /* PART: by step of the block */
-    char reason[320];        /* one line: "GPU: …" */
+    char reason[400];        /* one line: "GPU: …" */
 };
 
-/* Decides for the entry's block and its clusters. The result is in `a`, the rest in `scratch`, and it jumps from them when
+/* Decides for the entry's block and its clusters; `revoked`: a run was slower than expected, so it is not divided. The result
+   is in `a`, the rest in `scratch`, and it jumps from them when
    memory is exhausted. */
 void offload(struct arena *a, struct arena *scratch, const struct ir_module *m, ir_block block, const struct fuse_block *f,
-             const struct machine *machine, struct offload *out);
+             const struct machine *machine, bool revoked, struct offload *out);
 
 #endif

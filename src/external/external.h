@@ -3,6 +3,7 @@
  *   external.c        opening them; which of them can do an op       openblas.c   products, Cholesky factors, triangular solves
  *   onednn.h, .c      oneDNN's interface, of versions 2 and 3        fftw.c       Fourier transforms
  *   onednn_dot.c      products        onednn_window.c   convolution and pooling
+ *   cublaslt.h, .c    products on a GPU                              nvjitlink.h, .c   PTX to cubins
  *
  * Each call of a library is on one thread, and what is computed by one call depends on shapes alone: so results are the same
  * for any number of threads. Their interfaces are declared here, as far as hilo needs them, from their documentation.

@@ -1,5 +1,6 @@
 /* Clustering of a block; see fuse.h. */
 #include "fuse/fuse.h"
+#include "fuse/parts.h"
 #include "fuse/siblings.h"
 #include "fuse/stages.h"
 
@@ -135,6 +136,41 @@ bool fuse_is_alias(const struct ir_module *m, ir_op op) {
         if (d[i] < d[i - 1])
             return false;
     return count_of(m, ir_operand(m, op, 0)) == count_of(m, ir_result(m, op, 0));
+}
+
+/* Of a block's argument: a state that a loop passes on, or an argument of the program that is the same in most runs. */
+static bool is_unchanged(const struct ir_module *m, const struct ir_val_data *x) {
+    ir_op owner = ir_region_get(m, ir_block_get(m, x->block)->parent)->parent;
+    if (ir_kind(m, owner) == IR_WHILE) {
+        ir_block body = ir_region_get(m, ir_op_region(m, owner, 1))->first;
+        return IR_SAME(ir_operand(m, ir_terminator(m, body), x->index), ir_block_get(m, body)->args[x->index]);
+    }
+    return ir_kind(m, owner) == IR_FUNC && ir_func_arg_is_unchanged(m, owner, x->index);
+}
+
+/* `ops`: how many may still be looked at. */
+static bool is_invariant(const struct ir_module *m, ir_block b, ir_val v, uint32_t *ops) {
+    const struct ir_val_data *x = ir_val_get(m, v);
+    ir_op around = ir_region_get(m, ir_block_get(m, b)->parent)->parent;
+    ir_block block = IR_NONE(x->op) ? x->block : ir_op_get(m, x->op)->parent;
+    if (fuse_is_constant(m, v) || (!IR_SAME(block, b) && ir_kind(m, around) == IR_WHILE))
+        return true;
+    if (IR_NONE(x->op))
+        return is_unchanged(m, x);
+    enum fuse_class class = fuse_class(ir_kind(m, x->op));
+    const struct ir_op_data *op = ir_op_get(m, x->op);
+    if (*ops == 0 || (class != FUSE_ELEMENT && class != FUSE_MOVE && !fuse_is_alias(m, x->op)) || op->nregions)
+        return false;
+    --*ops;
+    for (uint32_t i = 0; i < op->noperands; i++)
+        if (!is_invariant(m, b, ir_operand(m, x->op, i), ops))
+            return false;
+    return op->noperands != 0;
+}
+
+bool fuse_is_invariant(const struct ir_module *m, ir_block b, ir_val v) {
+    uint32_t ops = 64;
+    return is_invariant(m, b, v, &ops);
 }
 
 static int cost_of(const struct ir_module *m, ir_op op) {
@@ -913,7 +949,8 @@ static void visit(struct fuse *f, uint32_t at) {
 
 /* ---- kernels that become a part of another ----------------------------------------------------- */
 
-static void merge_into_third(struct fuse *f, struct fuse_kernel *k) {
+/* The kernel is a part of the one that reads what it stores. */
+static void merge_into_reader(struct fuse *f, struct fuse_kernel *k) {
     ir_val v = k->outs.v[0];
     k->merged = true;
     node_of(f, v)->why = FUSE_FUSED;
@@ -934,9 +971,23 @@ static void merge_stages(struct fuse *f, const struct opt_ids *stored) {
         struct fuse_kernel *third = f->kernels.v[kernel_now(f, f->feeds.v[next - 1].reader)];
         if (first->merged || second->merged || !fuse_stages(&x, third, second, first))
             continue;
-        merge_into_third(f, first);
-        merge_into_third(f, second);
+        merge_into_reader(f, first);
+        merge_into_reader(f, second);
     }
+}
+
+/* Merges products with epilogues that read their columns in equal parts, then what else these read so. */
+static void merge_parts(struct fuse *f, const struct opt_ids *stored) {
+    struct fuse_stages x = {
+        .a = f->a, .m = f->m, .block = f->block, .target = f->o->target, .stored = stored, .uses = &f->uses};
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < f->feeds.n; i++) {
+            struct fuse_kernel *feed = f->kernels.v[f->feeds.v[i].kernel];
+            struct fuse_kernel *reader = f->kernels.v[kernel_now(f, f->feeds.v[i].reader)];
+            if (!feed->merged && !reader->merged &&
+                (pass ? fuse_into_parts(&x, reader, feed) : fuse_parts(&x, f->o->hoists, reader, feed)))
+                merge_into_reader(f, feed);
+        }
 }
 
 static void merge_kernels(struct fuse *f) {
@@ -947,6 +998,7 @@ static void merge_kernels(struct fuse *f) {
             opt_ids_set(&stored, ir_result(f->m, f->nodes[i].op, k).i,
                         f->nodes[i].stored || f->nodes[i].cls == FUSE_NONE || f->nodes[i].cls == FUSE_FLOW);
     merge_stages(f, &stored);
+    merge_parts(f, &stored);
     for (uint32_t i = 0; i < f->steps.n; i++)
         steps[i] = &f->steps.v[f->steps.n - 1 - i];
     fuse_siblings(f->a, f->m, f->block, f->o->target, steps, f->steps.n, &stored);

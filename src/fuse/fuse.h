@@ -60,10 +60,13 @@ struct fuse_online {
     struct fuse_online_reduce reduces[FUSE_ONLINE_REDUCES];
 };
 
+enum { FUSE_PARTS_MOST = 8 };
 struct fuse_kernel {
     enum fuse_schedule schedule;
     ir_op root;                    /* last op in program order: the kernel runs there */
     ir_op anchor;                  /* CONTRACT, STAGES: the contraction whose loops these are; INTO: the root */
+    uint32_t parts;                /* CONTRACT: of the last dimension of the anchor's result, each as long as that of the
+                                      domain, of each of which the epilogue reads an element; 0: it is that of the domain */
     int8_t *anchor_map;            /* CONTRACT: by dimension of the anchor's result: that of the domain; NULL: in order */
     struct fuse_kernel *stages[2]; /* STAGES: the producers, in order; their outputs are in scratch memory */
     bool permuted;                 /* STAGES: batches and rows of both contractions are in different orders */
@@ -131,6 +134,9 @@ enum fuse_reason fuse_reason(const struct fuse_block *b, ir_val v);
 
 /* Constants are not stored by kernels: scalars and splats are part of the code, others are read in place. */
 bool fuse_is_constant(const struct ir_module *m, ir_val v);
+/* Whether a value of the block is the same in all runs of the program, or in all iterations of the loop that the block is the
+   body of: it is computed from constants, unchanged arguments and what is defined outside of the loop. */
+bool fuse_is_invariant(const struct ir_module *m, ir_block b, ir_val v);
 /* The op by which a reduction combines values, when its body is that op alone and commutative; else IR_OP_NONE. */
 enum ir_op_kind fuse_reducer(const struct ir_module *m, ir_op reduce);
 /* A reshape or another op whose result has the same bytes in the same order. */

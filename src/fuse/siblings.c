@@ -132,7 +132,8 @@ void fuse_siblings(struct arena *a, const struct ir_module *m, ir_block b, const
             struct fuse_kernel *y = steps[j]->kernel;
             if (y && y->merged)
                 continue;
-            if (y ? y->schedule == FUSE_STAGES || reads(&loads[j], x) : op_reads(&s, steps[j]->op, x))
+            /* what kernels read that have become a part of it is not in its loads */
+            if (y ? y->schedule == FUSE_STAGES || y->parts || reads(&loads[j], x) : op_reads(&s, steps[j]->op, x))
                 break;
             if (!y || !fits(&s, y) || !loads[j].plain || !agree(&s, x, y) || !share(&s, &loads[i], &loads[j], domain(x)) ||
                 x->nops + y->nops > SIBLINGS_OPS || x->outs.n + y->outs.n > SIBLINGS_OUTS ||

@@ -5,6 +5,7 @@
 
 /* Numbers of attributes in the driver's interface. */
 enum {
+    ATTRIBUTE_MOST_PITCH = 11,
     ATTRIBUTE_MULTIPROCESSORS = 16,
     ATTRIBUTE_L2_BYTES = 38,
     ATTRIBUTE_MAJOR = 75,
@@ -68,11 +69,13 @@ hilo_status gpu_describe(int32_t ordinal, struct diag_list *d, struct gpu_proper
 /* The pool keeps what is freed, for the next. */
 static hilo_status device_begin(struct gpu *g, struct diag_list *d) {
     const struct gpu_driver *driver = g->driver;
-    int32_t pools;
+    int32_t pools, pitch;
     uint64_t keep = UINT64_MAX;
     HILO_TRY(gpu_describe(g->properties.ordinal, d, &g->properties));
     HILO_TRY(device_find(driver, g->properties.ordinal, d, &g->device));
     HILO_TRY(device_attribute(driver, g->device, ATTRIBUTE_POOLS, d, &pools));
+    HILO_TRY(device_attribute(driver, g->device, ATTRIBUTE_MOST_PITCH, d, &pitch));
+    g->most_pitch = pitch > 0 ? (size_t)pitch : 1;
     if (!pools)
         return diag_error(d, HILO_UNIMPLEMENTED, "GPU %d (%s) has no memory pools", g->properties.ordinal, g->properties.name);
     HILO_TRY(GPU_CALL(driver, d, cuDevicePrimaryCtxRetain, &g->context, g->device));
@@ -123,6 +126,11 @@ const struct gpu_properties *gpu_properties(const struct gpu *g) {
 
 hilo_status gpu_enter(struct gpu *g, struct diag_list *d) {
     return GPU_CALL(g->driver, d, cuCtxSetCurrent, g->context);
+}
+
+hilo_status gpu_stream(struct gpu *g, struct diag_list *d, void **out) {
+    *out = g->stream;
+    return gpu_enter(g, d);
 }
 
 hilo_status gpu_wait(struct gpu *g, struct diag_list *d) {

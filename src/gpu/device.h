@@ -13,11 +13,16 @@ struct gpu {
     struct gpu_properties properties;
     int device;
     void *context, *stream, *pool;
+    size_t most_pitch; /* bytes of a row that copies of graphs, which are of rows, may have: less than 2 GiB */
     pthread_mutex_t lock; /* of: */
     struct gpu_memory memory;
 };
 
 /* Makes the device's context that of the calling thread, as the driver's calls expect. */
 hilo_status gpu_enter(struct gpu *g, struct diag_list *d);
+
+enum { GPU_MOST_PARAMS = 512 }; /* pointers: 4 KiB of parameters */
+/* UNIMPLEMENTED where a launch has more. */
+hilo_status gpu_check_launch(const struct hilo_gpu_launch *launch, struct diag_list *d);
 
 #endif

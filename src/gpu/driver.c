@@ -92,6 +92,7 @@ static const struct {
     {4, HILO_UNAVAILABLE},          /* the process ends */
     {100, HILO_NOT_FOUND},          /* no device */
     {101, HILO_NOT_FOUND},          /* no such device */
+    {200, HILO_FAILED_PRECONDITION}, /* an image that it does not know */
     {209, HILO_FAILED_PRECONDITION}, /* no code for this GPU */
     {218, HILO_FAILED_PRECONDITION}, /* PTX that it cannot compile */
     {221, HILO_UNAVAILABLE},        /* no compiler for PTX */

@@ -47,6 +47,9 @@ const struct gpu_properties *gpu_properties(const struct gpu *g);
 /* Waits until all that was enqueued is done. What failed since the last wait is reported here. */
 hilo_status gpu_wait(struct gpu *g, struct diag_list *d);
 
+/* Its stream, as the driver has it, for libraries; the device's context becomes that of the calling thread. */
+hilo_status gpu_stream(struct gpu *g, struct diag_list *d, void **out);
+
 /* An event after all that was enqueued so far, to wait for that alone. It ends with gpu_event_wait, before gpu_close. */
 struct gpu_event;
 hilo_status gpu_event_record(struct gpu *g, struct diag_list *d, struct gpu_event **out);
@@ -73,7 +76,8 @@ hilo_status gpu_copy(struct gpu *g, enum gpu_direction direction, void *to, cons
 struct gpu_module;
 struct gpu_function;
 
-/* Loads PTX, or a cubin; a failure has the log of the driver's compiler. `image` may be freed afterwards. */
+/* Loads PTX, or a cubin, of which the headers are checked; a failure has the log of the driver's compiler.
+   FAILED_PRECONDITION for what this driver and device cannot run. `image` may be freed afterwards. */
 hilo_status gpu_module_load(struct gpu *g, struct str image, struct diag_list *d, struct gpu_module **out);
 void gpu_module_free(struct gpu_module *m); /* NULL is fine; waits for what runs of it */
 /* NULL, without a diagnostic, when it has none of this name. It lives as long as the module. */

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-enum { MOST_PARAMS = 512 };
-
 /* A launch, or a copy: of params[1] to params[0]. */
 struct node {
     struct gpu_function *function;        /* NULL: a copy */
@@ -113,15 +111,17 @@ static hilo_status record(struct gpu_graph *x, struct node node, void *const *pa
 
 hilo_status gpu_graph_launch(struct gpu_graph *x, struct gpu_function *f, const struct hilo_gpu_launch *launch,
                              void *const *params, struct diag_list *d) {
-    if (launch->params > MOST_PARAMS)
-        return diag_error(d, HILO_UNIMPLEMENTED, "a kernel with %u parameters; a GPU takes %d", launch->params,
-                          (int)MOST_PARAMS);
+    HILO_TRY(gpu_check_launch(launch, d));
     return launch->blocks ? record(x, (struct node){.function = f, .launch = launch}, params, launch->params, d) : HILO_OK;
 }
 
 hilo_status gpu_graph_copy(struct gpu_graph *x, void *to, const void *from, size_t bytes, struct diag_list *d) {
-    void *params[] = {to, (void *)(uintptr_t)from};
-    return bytes ? record(x, (struct node){.bytes = bytes}, params, 2, d) : HILO_OK;
+    for (size_t at = 0, n; at < bytes; at += n) {
+        void *params[] = {(char *)to + at, (void *)((uintptr_t)from + at)};
+        n = bytes - at < x->g->most_pitch ? bytes - at : x->g->most_pitch;
+        HILO_TRY(record(x, (struct node){.bytes = n}, params, 2, d));
+    }
+    return HILO_OK;
 }
 
 /* ---- the driver's graph ---------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ static struct cuda_copy copy_of(const struct gpu_graph *x, const struct node *no
 static hilo_status put_node(struct gpu_graph *x, size_t i, bool change, struct diag_list *d) {
     const struct gpu_driver *driver = x->g->driver;
     struct node *node = &x->nodes[i];
-    void *at[MOST_PARAMS], *const *after = i ? &x->nodes[i - 1].handle : NULL;
+    void *at[GPU_MOST_PARAMS], *const *after = i ? &x->nodes[i - 1].handle : NULL;
     if (node->function) {
         const struct cuda_launch launch = launch_of(x, node, at);
         HILO_TRY(change ? GPU_CALL(driver, d, cuGraphExecKernelNodeSetParams, x->runnable, node->handle, &launch)

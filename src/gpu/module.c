@@ -1,14 +1,38 @@
 /* Code on the device: PTX, which the driver compiles when it is loaded, or cubins. */
 #include "gpu/device.h"
 
+#include <elf.h>
 #include <string.h>
 
-enum { MOST_PARAMS = 512, LOG_BYTES = 4096, JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6, FUNCTION_SHARED_BYTES = 8 };
+enum { LOG_BYTES = 4096, JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6, FUNCTION_SHARED_BYTES = 8 };
 
 struct gpu_module {
     struct gpu *g;
     void *handle;
 };
+
+static bool is_inside(size_t bytes, uint64_t at, uint64_t n) {
+    return at <= bytes && n <= bytes - at;
+}
+
+/* Whether all that the headers of a cubin, an ELF file, speak of is in it: the driver is not told how long it is. */
+static bool cubin_is_whole(struct str image) {
+    Elf64_Ehdr h;
+    Elf64_Shdr s;
+    if (image.n < sizeof h)
+        return false;
+    memcpy(&h, image.p, sizeof h);
+    if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_machine != EM_CUDA ||
+        (h.e_shnum && h.e_shentsize != sizeof s) || !is_inside(image.n, h.e_shoff, (uint64_t)h.e_shnum * sizeof s) ||
+        !is_inside(image.n, h.e_phoff, (uint64_t)h.e_phnum * h.e_phentsize))
+        return false;
+    for (size_t i = 0; i < h.e_shnum; i++) {
+        memcpy(&s, image.p + h.e_shoff + i * sizeof s, sizeof s);
+        if (s.sh_type != SHT_NOBITS && !is_inside(image.n, s.sh_offset, s.sh_size))
+            return false;
+    }
+    return true;
+}
 
 /* The driver reads text up to its zero byte. */
 static hilo_status module_load(struct gpu *g, const char *image, struct diag_list *d, void **out) {
@@ -25,6 +49,9 @@ static hilo_status module_load(struct gpu *g, const char *image, struct diag_lis
 }
 
 hilo_status gpu_module_load(struct gpu *g, struct str image, struct diag_list *d, struct gpu_module **out) {
+    bool elf = image.n >= SELFMAG && memcmp(image.p, ELFMAG, SELFMAG) == 0;
+    if (elf && !cubin_is_whole(image))
+        return diag_error(d, HILO_FAILED_PRECONDITION, "a cubin that is not well formed");
     struct gpu_module *m = mem_alloc(&g->al, sizeof *m);
     char *text = m ? mem_alloc(&g->al, image.n + 1) : NULL;
     hilo_status status = HILO_RESOURCE_EXHAUSTED;
@@ -64,12 +91,17 @@ hilo_status gpu_function_shared(struct gpu *g, struct gpu_function *f, uint32_t 
     return GPU_CALL(g->driver, d, cuFuncSetAttribute, f, FUNCTION_SHARED_BYTES, (int)bytes);
 }
 
+hilo_status gpu_check_launch(const struct hilo_gpu_launch *launch, struct diag_list *d) {
+    return launch->params <= GPU_MOST_PARAMS
+               ? HILO_OK
+               : diag_error(d, HILO_UNIMPLEMENTED, "a kernel with %u parameters; a GPU takes %d", launch->params,
+                            (int)GPU_MOST_PARAMS);
+}
+
 hilo_status gpu_launch(struct gpu *g, struct gpu_function *f, const struct hilo_gpu_launch *launch, void *const *params,
                        struct diag_list *d) {
-    void *at[MOST_PARAMS];
-    if (launch->params > MOST_PARAMS)
-        return diag_error(d, HILO_UNIMPLEMENTED, "a kernel with %u parameters; a GPU takes %d", launch->params,
-                          (int)MOST_PARAMS);
+    void *at[GPU_MOST_PARAMS];
+    HILO_TRY(gpu_check_launch(launch, d));
     for (uint32_t i = 0; i < launch->params; i++)
         at[i] = (void *)(uintptr_t)&params[i];
     if (!launch->blocks)

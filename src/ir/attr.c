@@ -141,6 +141,12 @@ static void blob_own(struct ir_module *m, const void *data, size_t nbytes) {
     m->t->blobs.v[m->t->blobs.n - 1] = (struct ir_blob){(void *)(uintptr_t)data, nbytes};
 }
 
+bool ir_data_may_stay(enum ir_dtype t, const void *data) {
+    const struct ir_dtype_info *d = ir_dtype_get(t);
+    bool is_float = d->cls == IR_FLOAT || d->cls == IR_COMPLEX_CLASS;
+    return (is_float && d->bytes >= 4) || (uintptr_t)data % (d->bytes < 8 ? d->bytes : 8) == 0;
+}
+
 void *ir_blob_new(struct ir_module *m, size_t nbytes) {
     void *data = NULL;
     blob_own(m, NULL, 0); /* room first: once it is allocated, the memory has an owner */

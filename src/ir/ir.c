@@ -354,9 +354,13 @@ ir_op ir_module_entry(const struct ir_module *m) {
     return npublic == 1 ? only : (ir_op){0};
 }
 
-bool ir_func_arg_is_unchanged(const struct ir_module *m, ir_op func, uint32_t i) {
+ir_attr ir_func_arg_attr(const struct ir_module *m, ir_op func, uint32_t i, struct str name) {
     const struct ir_attr_data *attrs = ir_attr_get(m, ir_prop(m, func, IR_FUNC_arg_attrs));
-    return attrs->kind == IR_ATTR_ARRAY && i < attrs->n && !IR_NONE(ir_dict_find(m, attrs->items[i], STR("hilo.unchanged")));
+    return attrs->kind == IR_ATTR_ARRAY && i < attrs->n ? ir_dict_find(m, attrs->items[i], name) : (ir_attr){0};
+}
+
+bool ir_func_arg_is_unchanged(const struct ir_module *m, ir_op func, uint32_t i) {
+    return !IR_NONE(ir_func_arg_attr(m, func, i, STR("hilo.unchanged")));
 }
 
 ir_block ir_func_body(const struct ir_module *m, ir_op func) {

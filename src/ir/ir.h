@@ -336,6 +336,9 @@ ir_attr ir_attr_struct(struct ir_module *m, enum ir_struct s, const ir_attr *fie
 ir_attr ir_attr_opaque(struct ir_module *m, struct str text);
 ir_attr ir_attr_loc(struct ir_module *m, enum ir_attr_kind kind, ir_str str, int64_t i, const ir_attr *items, uint32_t n);
 
+/* Whether elements at this address may be the data of a constant: all code takes floats of 4 bytes or more at any
+   address, and all others where C wants them. */
+bool ir_data_may_stay(enum ir_dtype t, const void *data);
 /* Memory for the data of a large constant, freed with the module; aligned to 64 bytes and not cleared. For ir_attr_dense and
    ir_resource_set with owned = false. Does not return when memory is exhausted. */
 void *ir_blob_new(struct ir_module *m, size_t nbytes);
@@ -475,6 +478,8 @@ struct ir_module {
     struct str text;           /* its text while it is being read and verified, else empty; not owned */
     /* Called for long ranges of the text that are not read again soon; may be NULL. */
     void (*text_done)(const char *p, size_t n);
+    bool bytes_stay;           /* what it is read from stays as it is as long as the module: large constants may stay in it */
+    bool bytes_used;           /* some do; their address need not be a multiple of anything, but see ir_data_may_stay */
     struct ir_tables *t;       /* pages, intern tables (ir.c) */
 };
 
@@ -495,6 +500,8 @@ ir_block ir_module_body(const struct ir_module *m);            /* of the root */
 ir_op ir_module_symbol(const struct ir_module *m, struct str name);
 /* The function @main, or the only public one; none when there is neither. */
 ir_op ir_module_entry(const struct ir_module *m);
+/* Attribute of an argument of a function, or none. */
+ir_attr ir_func_arg_attr(const struct ir_module *m, ir_op func, uint32_t i, struct str name);
 /* Whether an argument has the attribute `hilo.unchanged`: it is the same buffer in most runs, as weights are. */
 bool ir_func_arg_is_unchanged(const struct ir_module *m, ir_op func, uint32_t i);
 ir_block ir_func_body(const struct ir_module *m, ir_op func);  /* none for a declaration */

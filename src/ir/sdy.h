@@ -107,7 +107,7 @@ hilo_status sdy_read_op(struct sdy *s, ir_op op, const struct sdy_found *found);
 /* Of the results of a function with a body, by result; those that it does not give are left as they are. */
 hilo_status sdy_read_results(struct sdy *s, ir_op func, const struct sdy_sharding **out);
 /* Whether all that a verified module says of shardings can be read. */
-hilo_status sdy_verify(const struct ir_module *m, struct diag_list *d, struct arena *scratch);
+hilo_status sdy_verify(const struct ir_module *m, struct diag_list *d);
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 

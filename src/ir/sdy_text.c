@@ -195,7 +195,7 @@ static hilo_status scan_axis(struct scan *s, const struct sdy_mesh *mesh, struct
     HILO_TRY(scan_number(s, &pre));
     HILO_TRY(scan_expect(s, ")"));
     HILO_TRY(scan_number(s, &part));
-    if (pre < 1 || part < 1 || pre > out->size || part > out->size / pre || out->size % (pre * part) || part == out->size)
+    if (pre < 1 || part < 2 || pre > out->size || part > out->size / pre || out->size % (pre * part) || part == out->size)
         return flaw(s, "along a part that is none of axis", name);
     *out = sdy_axis_part(mesh, axis, pre, part);
     return HILO_OK;
@@ -216,7 +216,7 @@ static hilo_status scan_axes(struct scan *s, const struct sdy_mesh *mesh, bool *
         }
         HILO_TRY(scan_axis(s, mesh, &axis));
         for (uint32_t i = 0; i < all->n; i++)
-            if (sdy_axis_overlaps(all->v[i], axis))
+            if (sdy_axis_overlaps(all->v[i], axis) || sdy_axis_equal(all->v[i], axis)) /* axes of one do not overlap */
                 return flaw(s, "that uses twice axis", mesh->axes[axis.axis].name);
         ARENA_PUSH(s->s->a, all, axis);
         ARENA_PUSH(s->s->a, &list, axis);
@@ -276,6 +276,7 @@ hilo_status sdy_read_shardings(struct sdy *s, ir_op op, ir_attr a, const uint32_
     for (uint32_t i = 0; i < n; i++) {
         if (i)
             HILO_TRY(scan_expect(&scan, ","));
+        (void)scan_take(&scan, "#sdy.sharding"); /* MLIR reads it with this name, and prints it without */
         HILO_TRY(scan_sharding(&scan, ranks ? ranks[i] : UINT32_MAX, &out[i]));
     }
     HILO_TRY(scan_expect(&scan, "]>"));

@@ -116,7 +116,16 @@ static hilo_status verify_op(struct sdy *s, ir_op op) {
     return HILO_OK;
 }
 
-hilo_status sdy_verify(const struct ir_module *m, struct diag_list *d, struct arena *scratch) {
-    struct sdy s = {.m = m, .a = scratch, .d = d};
-    return verify_op(&s, m->root);
+hilo_status sdy_verify(const struct ir_module *m, struct diag_list *d) {
+    jmp_buf recover;
+    struct arena scratch;
+    struct sdy s = {.m = m, .a = &scratch, .d = d};
+    hilo_status status;
+    arena_init(&scratch, m->arena.al, &recover);
+    if (!setjmp(recover))
+        status = verify_op(&s, m->root);
+    else
+        status = HILO_RESOURCE_EXHAUSTED;
+    arena_free(&scratch);
+    return status;
 }

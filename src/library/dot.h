@@ -16,10 +16,12 @@ struct dot_dims {
 };
 
 struct dot_axes {
-    enum ir_dtype in, out;                 /* the same, or bf16 to f32, or i8 to i32 */
+    enum ir_dtype in, out;                 /* the routine has: the same, or bf16 to f32, or i8 to i32 */
     struct dot_dims batch, rows, columns, depth; /* rows have strides of a only, columns of b */
 };
 
+/* The dimensions of a dot_general of operands of one type; false for others, one with an algorithm, and too many dimensions. */
+bool dot_axes_of(const struct ir_module *m, ir_op op, struct dot_axes *out);
 /* Matches a dot_general of any types that the routine supports; false otherwise, and for too many dimensions.
    lib_match_dot_general also leaves to kernels what those support. */
 bool dot_match(const struct ir_module *m, ir_op op, struct lib_match *out);

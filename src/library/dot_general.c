@@ -231,7 +231,7 @@ static bool dot_free(const struct ir_type_data *t, const int64_t *x, size_t nx, 
     return true;
 }
 
-bool dot_match(const struct ir_module *m, ir_op op, struct lib_match *out) {
+bool dot_axes_of(const struct ir_module *m, ir_op op, struct dot_axes *x) {
     if (ir_kind(m, op) != IR_DOT_GENERAL || !lib_tensors(m, op) || !IR_NONE(ir_prop(m, op, IR_DOT_GENERAL_algorithm)))
         return false;
     const struct ir_type_data *a = ir_val_type(m, ir_operand(m, op, 0)), *b = ir_val_type(m, ir_operand(m, op, 1));
@@ -241,17 +241,21 @@ bool dot_match(const struct ir_module *m, ir_op op, struct lib_match *out) {
     const int64_t *b_batch = ir_field_dims(m, numbers, IR_DOT_rhs_batching_dimensions_F, &unused);
     const int64_t *a_depth = ir_field_dims(m, numbers, IR_DOT_lhs_contracting_dimensions_F, &ndepth);
     const int64_t *b_depth = ir_field_dims(m, numbers, IR_DOT_rhs_contracting_dimensions_F, &unused);
-    struct dot v = {.x = {.in = a->dtype, .out = ir_val_type(m, ir_result(m, op, 0))->dtype}};
-    struct dot_axes *x = &v.x;
-    bool fits = b->dtype == a->dtype && dot_types(x->in, x->out);
+    *x = (struct dot_axes){.in = a->dtype, .out = ir_val_type(m, ir_result(m, op, 0))->dtype};
+    bool fits = b->dtype == a->dtype;
     for (size_t i = 0; i < nbatch && fits; i++)
         fits = dims_add(&x->batch, a->dims[a_batch[i]], stride_of(a, a_batch[i]), stride_of(b, b_batch[i]));
     for (size_t i = 0; i < ndepth && fits; i++)
         fits = dims_add(&x->depth, a->dims[a_depth[i]], stride_of(a, a_depth[i]), stride_of(b, b_depth[i]));
-    fits = fits && dot_free(a, a_batch, nbatch, a_depth, ndepth, true, &x->rows) &&
+    return fits && dot_free(a, a_batch, nbatch, a_depth, ndepth, true, &x->rows) &&
            dot_free(b, b_batch, nbatch, b_depth, ndepth, false, &x->columns) && dims_finish(&x->batch) &&
            dims_finish(&x->rows) && dims_finish(&x->columns) && dims_finish(&x->depth);
-    if (!fits || !dot_plan(&v))
+}
+
+bool dot_match(const struct ir_module *m, ir_op op, struct lib_match *out) {
+    struct dot v = {.c = NULL};
+    const struct dot_axes *x = &v.x;
+    if (!dot_axes_of(m, op, &v.x) || !dot_types(x->in, x->out) || !dot_plan(&v))
         return false;
     *out = (struct lib_match){.routine = LIB_DOT_GENERAL};
     out->ns = 0.1 * (double)v.g.groups * (double)v.g.rows * (double)v.g.columns * (double)v.g.depth;

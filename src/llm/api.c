@@ -26,6 +26,9 @@ hilo_status hilo_llm_load(hilo_client *client, const char *path, const hilo_llm_
         return llm_error(client, HILO_INVALID_ARGUMENT, "there is no precision '%s'", o.precision);
     if (o.level < 0 || o.level > 3)
         return llm_error(client, HILO_INVALID_ARGUMENT, "there is no level %d; levels are 0 to 3", (int)o.level);
+    if (rt_client_comm(client))
+        return llm_error(client, HILO_UNIMPLEMENTED, "models run on several devices of a client, but on several nodes only by "
+                         "hilo generate and hilo serve");
     so.engine = o.engine;
     so.level = o.level;
     so.context = o.context;

@@ -289,3 +289,49 @@ ir_val build_update(struct build *b, ir_val x, ir_val part, const ir_val *at) {
     memcpy(in + 2, at, rank * sizeof *at);
     return make(b, IR_DYNAMIC_UPDATE_SLICE, in, 2 + rank, type_of(b, x), NULL);
 }
+
+/* ---- several partitions ---------------------------------------------------------------------- */
+
+static ir_attr all_partitions(struct build *b, int64_t count) {
+    int64_t dims[] = {1, count}, *ids = ARENA_ARRAY(&b->m->arena, int64_t, (size_t)count);
+    for (int64_t i = 0; i < count; i++)
+        ids[i] = i;
+    return ir_attr_dense_i64s(b->m, ids, dims, 2);
+}
+
+static ir_attr channel(struct build *b) {
+    ir_attr fields[] = {ir_attr_i64(b->m, 1), ir_attr_i64(b->m, 1)};
+    return ir_attr_struct(b->m, IR_STRUCT_CHANNEL_HANDLE, fields);
+}
+
+ir_val build_all_reduce(struct build *b, ir_val x, int64_t count) {
+    ir_op op;
+    ir_type one = ir_type_of(b->m, build_type(b, x)->dtype, NULL, 0);
+    ir_val v = make(b, IR_ALL_REDUCE, &x, 1, type_of(b, x), &op);
+    ir_set_prop(b->m, op, IR_ALL_REDUCE_replica_groups, all_partitions(b, count));
+    ir_set_prop(b->m, op, IR_ALL_REDUCE_channel_handle, channel(b));
+    ir_set_prop(b->m, op, IR_ALL_REDUCE_use_global_device_ids, ir_attr_unit(b->m));
+    struct build body = {b->m, ir_block_new(b->m, ir_op_region(b->m, op, 0))};
+    ir_val p = ir_block_add_arg(b->m, body.at, one), q = ir_block_add_arg(b->m, body.at, one);
+    ir_val r = build_binary(&body, IR_ADD, p, q);
+    ir_append(b->m, body.at, ir_op_new(b->m, IR_RETURN, &r, 1, NULL, 0, 0));
+    return v;
+}
+
+ir_val build_all_gather(struct build *b, ir_val x, int64_t dim, int64_t count) {
+    const struct ir_type_data *d = build_type(b, x);
+    int64_t dims[IR_MAX_RANK];
+    memcpy(dims, d->dims, d->rank * sizeof *dims);
+    dims[dim] *= count;
+    ir_op op;
+    ir_val v = make(b, IR_ALL_GATHER, &x, 1, ir_type_of(b->m, d->dtype, dims, d->rank), &op);
+    ir_set_prop(b->m, op, IR_ALL_GATHER_all_gather_dim, ir_attr_i64(b->m, dim));
+    ir_set_prop(b->m, op, IR_ALL_GATHER_replica_groups, all_partitions(b, count));
+    ir_set_prop(b->m, op, IR_ALL_GATHER_channel_handle, channel(b));
+    ir_set_prop(b->m, op, IR_ALL_GATHER_use_global_device_ids, ir_attr_unit(b->m));
+    return v;
+}
+
+ir_val build_partition(struct build *b) {
+    return build_convert(b, make(b, IR_PARTITION_ID, NULL, 0, ir_type_of(b->m, IR_UI32_T, NULL, 0), NULL), IR_I32_T);
+}

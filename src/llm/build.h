@@ -56,6 +56,11 @@ ir_val build_solve(struct build *b, ir_val a, ir_val y);
 ir_val build_rows(struct build *b, ir_val table, ir_val ids);
 /* Rows of a matrix: n of them, from the i32 scalar `first` on. */
 ir_val build_rows_at(struct build *b, ir_val x, ir_val first, int64_t n);
+/* Collectives of all `count` partitions of a program: the sums of an array's elements; its parts, one after the other
+   along a dimension, in the order of the partitions; the number of this one, an i32 scalar. */
+ir_val build_all_reduce(struct build *b, ir_val x, int64_t count);
+ir_val build_all_gather(struct build *b, ir_val x, int64_t dim, int64_t count);
+ir_val build_partition(struct build *b);
 /* A slice of x at `at` (one i32 scalar for each dimension). */
 ir_val build_update(struct build *b, ir_val x, ir_val part, const ir_val *at);
 

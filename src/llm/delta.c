@@ -209,7 +209,7 @@ ir_val layer_delta(struct emit *e, ir_val x, int64_t layer) {
         in.rate = build_select(b, valid, in.rate, zero);
         in.decay = build_select(b, valid, in.decay, zero);
     }
-    ir_val y = layer_unit(e, (e->g->apart ? run_apart : run)(e, &in, layer));
+    ir_val y = layer_unit(e, (e->g->apart ? run_apart : run)(e, &in, layer), 1);
     ir_val norm = layer_part(e, layer_weight(e, LLM_W_DELTA_NORM, layer), LLM_VALUES);
     y = build_binary(b, IR_MULTIPLY, y, layer_vector(e, norm, y));
     ir_val gate = layer_linear(e, x, LLM_W_DELTA_GATE, LLM_ROLES, layer);

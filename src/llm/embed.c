@@ -256,9 +256,9 @@ static hilo_status pool(struct llm_session *s, const int32_t *ids, int32_t n, fl
     s->in[0] = s->in[1] = NULL;
     memset(s->donate, 0, nin);
     memcpy(s->in + 2, s->weights, s->model.nparams * sizeof *s->in);
-    hilo_status status = ops->upload(s->engine, HILO_S32, (int64_t[]){1, g.tokens}, 2, padded, false, &s->in[0]);
+    hilo_status status = ops->upload(s->engine, HILO_S32, (int64_t[]){1, g.tokens}, 2, padded, &s->in[0]);
     if (status == HILO_OK)
-        status = ops->upload(s->engine, HILO_S32, (int64_t[]){1}, 1, &n, false, &s->in[1]);
+        status = ops->upload(s->engine, HILO_S32, (int64_t[]){1}, 1, &n, &s->in[1]);
     if (status == HILO_OK)
         status = ops->run(s->engine, program, s->in, nin, s->donate, &result, 1);
     if (status == HILO_OK)

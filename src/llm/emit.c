@@ -5,9 +5,10 @@
 
 /* f32[n, vocabulary] of f32[n, hidden] */
 static ir_val logits(struct emit *e, ir_val x) {
-    x = layer_norm(e, x, LLM_W_NORM, 0);
-    x = build_scale(&e->b, layer_product(e, x, layer_weight(e, e->c->tied ? LLM_W_EMBED : LLM_W_HEAD, 0)), e->c->logit_scale);
-    return layer_capped(e, x, e->c->final_cap);
+    const struct llm_weight *w = layer_weight(e, e->c->tied ? LLM_W_EMBED : LLM_W_HEAD, 0);
+    x = build_scale(&e->b, layer_product(e, layer_norm(e, x, LLM_W_NORM, 0), w), e->c->logit_scale);
+    x = layer_capped(e, x, e->c->final_cap);
+    return w->rows < e->c->vocab ? build_all_gather(&e->b, x, 1, e->model->shard.count) : x;
 }
 
 /* The last valid row of each sequence in x [N, hidden]: [B, hidden]. */
@@ -233,6 +234,11 @@ hilo_status llm_emit(const struct llm_model *model, const struct llm_graph *g, s
     int n = snprintf(name, sizeof name, "%s_%s", c->family, names[g->kind]);
     m->name = (struct str){arena_dup(&m->arena, name, (size_t)n, 1), (size_t)n};
     ir_set_prop(m, m->root, IR_MODULE_sym_name, ir_attr_string(m, m->name));
+    if (model->shard.count > 1) {
+        ir_str count = ir_str_of(m, STR("mhlo.num_partitions"));
+        ir_attr is = ir_attr_int(m, ir_type_scalar(m, IR_I32_T), model->shard.count);
+        ir_set_attrs(m, m->root, ir_attr_dict(m, &count, &is, 1));
+    }
     emit_main(&e, m);
     return ir_verify(m, d);
 }

@@ -28,6 +28,9 @@
  * Positions and cache have `tf.aliasing_output`: donated, they are updated in place; so are the tokens of a DECODE that
  * samples, whose results are the next call's arguments.
  *
+ * The program of a shard (shard.h) has the weights and the cache of this shard. Its results are those of the model on all
+ * devices, which add up sums, and gather logits, by collectives.
+ *
  * Residuals, norms, rotary embeddings and softmax are computed in f32; products take inputs of the model's type (model.h) and
  * sum in f32. docs/adr/0006-low-precision.md explains how quantised weights are expressed. */
 #ifndef HILO_LLM_EMIT_H

@@ -9,8 +9,37 @@ struct hilo_engine {
     hilo_client *opener; /* engine.client, or where its diagnostics go */
 };
 
-static hilo_status upload(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *data,
-                          bool persistent, void **out) {
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+/* An array is a buffer; with several devices here a list of them, one of each. */
+static hilo_buffer **buffers_of(const struct llm_engine *e, void **array) {
+    return e->devices == 1 ? (hilo_buffer **)(void *)array : *array;
+}
+
+static void release(struct llm_engine *e, void *array) {
+    hilo_buffer **b = array ? buffers_of(e, &array) : NULL;
+    for (uint32_t i = 0; i < e->devices && b; i++)
+        hilo_buffer_release(b[i]);
+    if (array && e->devices > 1)
+        mem_free(rt_client_allocator(e->client), array, e->devices * sizeof *b);
+}
+
+/* A list without buffers. */
+static hilo_status new_list(struct llm_engine *e, void **out) {
+    *out = NULL;
+    if (e->devices == 1)
+        return HILO_OK;
+    hilo_buffer **b = mem_alloc(rt_client_allocator(e->client), e->devices * sizeof *b);
+    if (!b)
+        return llm_error(e->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    for (uint32_t i = 0; i < e->devices; i++)
+        b[i] = NULL;
+    *out = b;
+    return HILO_OK;
+}
+
+static hilo_status make_buffer(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *data,
+                               bool persistent, hilo_buffer **out) {
     size_t size = hilo_dtype_size(t);
     hilo_buffer *b;
     hilo_status status = HILO_OK;
@@ -24,6 +53,38 @@ static hilo_status upload(struct llm_engine *e, hilo_dtype t, const int64_t *dim
         *out = b;
     return status;
 }
+
+/* Of data for each device, or, without `each`, of the same for all. */
+static hilo_status make_array(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *data,
+                              const void *const *each, void **out) {
+    void *array;
+    HILO_TRY(new_list(e, &array));
+    hilo_buffer **b = buffers_of(e, &array);
+    hilo_status status = HILO_OK;
+    for (uint32_t i = 0; i < e->devices && status == HILO_OK; i++)
+        status = make_buffer(e, t, dims, rank, each ? each[i] : data, each != NULL, &b[i]);
+    if (status == HILO_OK)
+        *out = array;
+    else
+        release(e, array);
+    return status;
+}
+
+static hilo_status upload(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *data,
+                          void **out) {
+    return data ? make_array(e, t, dims, rank, data, NULL, out) : llm_engine_upload_zeros(e, t, dims, rank, out);
+}
+
+static hilo_status keep(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *const *data,
+                        void **out) {
+    return make_array(e, t, dims, rank, NULL, data, out);
+}
+
+static hilo_status read(struct llm_engine *e, void *array, void *dst, size_t nbytes) {
+    return hilo_buffer_to_host(*buffers_of(e, &array), dst, nbytes);
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static hilo_status compile(struct llm_engine *e, hilo_module *m, void **out) {
     const struct hilo_engine *h = (const struct hilo_engine *)e;
@@ -41,25 +102,69 @@ static hilo_status compile(struct llm_engine *e, hilo_module *m, void **out) {
     return HILO_OK;
 }
 
+/* The arguments of all devices, one after the other, their results and donations; in one block. */
+struct call {
+    hilo_buffer **in, **out;
+    uint8_t *donate;
+    size_t bytes;
+};
+
+static hilo_status new_call(struct llm_engine *e, void *const *in, size_t nin, const uint8_t *donate, size_t nout,
+                            struct call *c) {
+    size_t n = e->devices, size = sizeof(hilo_buffer *);
+    *c = (struct call){.bytes = 0};
+    bool fits = mem_mul(nin, size + 1, &c->bytes) && mem_add(c->bytes, nout * size, &c->bytes) &&
+                mem_mul(c->bytes, n, &c->bytes);
+    c->in = fits ? mem_alloc(rt_client_allocator(e->client), c->bytes) : NULL;
+    if (!c->in)
+        return llm_error(e->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    c->out = c->in + n * nin;
+    c->donate = (uint8_t *)(c->out + n * nout);
+    for (size_t d = 0; d < n; d++)
+        for (size_t i = 0; i < nin; i++) {
+            c->in[d * nin + i] = ((hilo_buffer *const *)in[i])[d];
+            c->donate[d * nin + i] = donate[i];
+        }
+    return HILO_OK;
+}
+
+/* Makes arrays of the results. */
+static hilo_status take_results(struct llm_engine *e, const struct call *c, void **out, size_t nout) {
+    hilo_status status = HILO_OK;
+    for (size_t i = 0; i < nout; i++) {
+        hilo_status own = new_list(e, &out[i]);
+        status = own == HILO_OK ? status : own;
+        for (size_t d = 0; d < e->devices; d++)
+            if (out[i])
+                ((hilo_buffer **)out[i])[d] = c->out[d * nout + i];
+            else
+                hilo_buffer_release(c->out[d * nout + i]);
+    }
+    for (size_t i = 0; i < nout && status != HILO_OK; i++) {
+        release(e, out[i]);
+        out[i] = NULL;
+    }
+    return status;
+}
+
 static hilo_status run(struct llm_engine *e, void *program, void *const *in, size_t nin, const uint8_t *donate, void **out,
                        size_t nout) {
     const struct hilo_engine *h = (const struct hilo_engine *)e;
+    struct call c;
     hilo_execute_options o;
     hilo_execute_options_init(&o);
     o.donate = donate;
     o.cancelled = h->o.cancelled;
     o.cancelled_user = h->o.user;
-    return hilo_execute(program, &o, (hilo_buffer *const *)in, nin, (hilo_buffer **)out, nout);
-}
-
-static hilo_status read(struct llm_engine *e, void *array, void *dst, size_t nbytes) {
-    (void)e;
-    return hilo_buffer_to_host(array, dst, nbytes);
-}
-
-static void release(struct llm_engine *e, void *array) {
-    (void)e;
-    hilo_buffer_release(array);
+    if (e->devices == 1)
+        return hilo_execute(program, &o, (hilo_buffer *const *)in, nin, (hilo_buffer **)out, nout);
+    HILO_TRY(new_call(e, in, nin, donate, nout, &c));
+    o.donate = c.donate;
+    hilo_status status = hilo_execute(program, &o, c.in, e->devices * nin, c.out, e->devices * nout);
+    if (status == HILO_OK)
+        status = take_results(e, &c, out, nout);
+    mem_free(rt_client_allocator(e->client), c.in, c.bytes);
+    return status;
 }
 
 static void release_program(struct llm_engine *e, void *program) {
@@ -81,11 +186,11 @@ static void close(struct llm_engine *e) {
 }
 
 static const struct llm_engine_ops compiled = {
-    "hilo", upload, compile, run, read, release, release_program, stats, close,
+    "hilo", upload, keep, compile, run, read, release, release_program, stats, close,
 }, on_gpu = {
-    "hilo:gpu", upload, compile, run, read, release, release_program, stats, close,
+    "hilo:gpu", upload, keep, compile, run, read, release, release_program, stats, close,
 }, evaluated = {
-    "reference", upload, compile, run, read, release, release_program, stats, close,
+    "reference", upload, keep, compile, run, read, release, release_program, stats, close,
 };
 
 static void forward_diagnostic(void *user, const hilo_diagnostic *d) {
@@ -127,6 +232,7 @@ hilo_status llm_engine_hilo(hilo_client *client, const char *device, bool refere
     else
         h->engine.client = rt_client_retain(client);
     rt_client_retain(client);
+    rt_client_world(client, &h->engine.devices);
     if (status == HILO_OK)
         *out = &h->engine;
     else

@@ -46,8 +46,8 @@ static hilo_status await(const struct pjrt_engine *p, struct pjrt_event *event, 
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-static hilo_status upload(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *data,
-                          bool persistent, void **out) {
+static hilo_status make_array(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *data,
+                              bool persistent, void **out) {
     const struct pjrt_engine *p = (const struct pjrt_engine *)e;
     struct pjrt_Client_BufferFromHostBuffer a =
         ARGS(Client_BufferFromHostBuffer, .client = p->client, .data = data, .dtype = (int)t, .dims = dims, .rank = rank,
@@ -59,6 +59,16 @@ static hilo_status upload(struct llm_engine *e, hilo_dtype t, const int64_t *dim
     }
     *out = a.buffer;
     return HILO_OK;
+}
+
+static hilo_status upload(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *data,
+                          void **out) {
+    return data ? make_array(e, t, dims, rank, data, false, out) : llm_engine_upload_zeros(e, t, dims, rank, out);
+}
+
+static hilo_status keep(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *const *data,
+                        void **out) {
+    return make_array(e, t, dims, rank, *data, true, out);
 }
 
 static hilo_status read(struct llm_engine *e, void *array, void *dst, size_t nbytes) {
@@ -202,14 +212,14 @@ static hilo_status open_client(struct pjrt_engine *p) {
 }
 
 static const struct llm_engine_ops ops = {
-    "pjrt", upload, compile, run, read, release, release_program, NULL, close,
+    "pjrt", upload, keep, compile, run, read, release, release_program, NULL, close,
 };
 
 hilo_status llm_engine_pjrt(hilo_client *client, const char *path, struct llm_engine **out) {
     struct pjrt_engine *p = mem_alloc(rt_client_allocator(client), sizeof *p);
     if (!p)
         return llm_error(client, HILO_RESOURCE_EXHAUSTED, "out of memory");
-    *p = (struct pjrt_engine){.engine = {.ops = &ops, .client = rt_client_retain(client)}};
+    *p = (struct pjrt_engine){.engine = {.ops = &ops, .client = rt_client_retain(client), .devices = 1}};
     hilo_status status = open_library(p, path);
     if (status == HILO_OK)
         status = open_client(p);

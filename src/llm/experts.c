@@ -196,5 +196,5 @@ ir_val layer_mixture(struct emit *e, ir_val h, ir_val x, int64_t layer) {
     ir_val which[LLM_MAX_CHOSEN], share[LLM_MAX_CHOSEN];
     choose_experts(e, x, layer, which, share);
     ir_val y = (e->N <= FEW_TOKENS ? chosen_experts : grouped_experts)(e, h, layer, which, share);
-    return e->c->shared_ffn ? build_binary(&e->b, IR_ADD, y, shared_expert(e, h, layer)) : y;
+    return layer_sum(e, e->c->shared_ffn ? build_binary(&e->b, IR_ADD, y, shared_expert(e, h, layer)) : y);
 }

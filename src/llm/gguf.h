@@ -95,12 +95,19 @@ bool gguf_next_text(const struct gguf_entry *array, size_t *at, struct str *out)
 double gguf_element(const struct gguf_entry *array, uint64_t i);
 hilo_status gguf_fail(const struct gguf *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Architectures by their names here and in config.json, and what converters do to their weights: rows of queries and keys are
-   in another order, so that the pairs of rotary embeddings are neighbours; 1 is added to norms. */
-struct gguf_arch { const char *name, *type; bool interleaved, shifted_norms; };
-const struct gguf_arch *gguf_arch_of(const char *type); /* NULL: none */
-/* Keys after "ARCHITECTURE.", and the fields of config.json. */
-struct gguf_field { const char *key, *field; bool real; };
+/* What converters do to the weights of an architecture. */
+enum {
+    GGUF_INTERLEAVED = 1,   /* rows of queries and keys are in another order: pairs of rotary embeddings are neighbours */
+    GGUF_SHIFTED_NORMS = 2, /* 1 is added to norms */
+    GGUF_LATE_NORM = 4,     /* the norm before the MLP has the name of one after attention */
+    GGUF_READ_ONLY = 8      /* llama.cpp wants other tensors than a model has here: files are read only */
+};
+/* Architectures by their names here and in config.json. */
+struct gguf_arch { const char *name, *type; unsigned flags; };
+const struct gguf_arch *gguf_arch_of(const char *type); /* NULL: none is written */
+/* Keys after "ARCHITECTURE.", and the fields of config.json; those of one key follow each other. GGUF_DESCRIBED: integers that
+   are written from the description of a model, as layers may differ or config.json may leave out what is usual. */
+struct gguf_field { const char *key, *field; enum { GGUF_INTEGER, GGUF_REAL, GGUF_DESCRIBED } kind; };
 extern const struct gguf_field gguf_fields[];
 extern const size_t gguf_nfields;
 /* The splits of a name, n of them; NULL if it is not known. */

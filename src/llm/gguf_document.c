@@ -1,53 +1,67 @@
 /* The metadata of a GGUF file as config.json and tokenizer_config.json: see gguf.h. */
 #include "llm/gguf.h"
 
+#include "llm/config.h"
+
+#include <math.h>
 #include <stdio.h>
 
 /* The first of a name or a type counts. */
 static const struct gguf_arch architectures[] = {
-    {"llama", "llama", true, false},        {"qwen2", "qwen2", false, false},     {"qwen3", "qwen3", false, false},
-    {"gemma", "gemma", false, true},        {"gemma2", "gemma2", false, true},    {"gemma3", "gemma3_text", false, true},
-    {"phi3", "phi3", false, false},         {"granite", "granite", true, false},  {"smollm3", "smollm3", true, false},
-    {"olmo2", "olmo2", false, false},       {"qwen3moe", "qwen3_moe", false, false},
-    {"gpt-oss", "gpt_oss", false, false},   {"bert", "bert", false, false},
-    {"llama", "mistral", true, false},
+    {"llama", "llama", GGUF_INTERLEAVED},     {"qwen2", "qwen2", 0},
+    {"qwen3", "qwen3", 0},                    {"gemma", "gemma", GGUF_SHIFTED_NORMS},
+    {"gemma2", "gemma2", GGUF_SHIFTED_NORMS}, {"gemma3", "gemma3_text", GGUF_SHIFTED_NORMS},
+    {"phi3", "phi3", GGUF_READ_ONLY},         {"granite", "granite", GGUF_INTERLEAVED},
+    {"smollm3", "smollm3", GGUF_INTERLEAVED}, {"olmo2", "olmo2", 0},
+    {"qwen3moe", "qwen3_moe", 0},             {"gpt-oss", "gpt_oss", GGUF_LATE_NORM | GGUF_READ_ONLY},
+    {"bert", "bert", GGUF_READ_ONLY},         {"qwen35", "qwen3_5_text", GGUF_SHIFTED_NORMS | GGUF_LATE_NORM},
+    {"qwen35moe", "qwen3_5_moe_text", GGUF_SHIFTED_NORMS | GGUF_LATE_NORM},
+    {"gemma3n", "gemma3n_text", 0},           {"gemma4", "gemma4_text", 0},
+    {"llama", "mistral", GGUF_INTERLEAVED},
 };
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
 const struct gguf_arch *gguf_arch_of(const char *type) {
-    static const char *const unwritten[] = {"phi3", "qwen3_moe", "gpt_oss", "bert"}; /* llama.cpp wants other tensors */
-    for (size_t i = 0; i < sizeof unwritten / sizeof *unwritten; i++)
-        if (strcmp(type, unwritten[i]) == 0)
-            return NULL;
     for (size_t i = 0; i < ARCHITECTURES; i++)
         if (strcmp(architectures[i].type, type) == 0)
-            return &architectures[i];
+            return architectures[i].flags & GGUF_READ_ONLY ? NULL : &architectures[i];
     return NULL;
 }
 
 const struct gguf_field gguf_fields[] = {
-    {"block_count", "num_hidden_layers", false},
-    {"context_length", "max_position_embeddings", false},
-    {"embedding_length", "hidden_size", false},
-    {"feed_forward_length", "intermediate_size", false},
-    {"attention.head_count", "num_attention_heads", false},
-    {"attention.head_count_kv", "num_key_value_heads", false},
-    {"attention.key_length", "head_dim", false},
-    {"attention.sliding_window", "sliding_window", false},
-    {"attention.layer_norm_rms_epsilon", "rms_norm_eps", true},
-    {"attention.layer_norm_epsilon", "layer_norm_eps", true},
-    {"pooling_type", "gguf_pooling", false},
-    {"attn_logit_softcapping", "attn_logit_softcapping", true},
-    {"final_logit_softcapping", "final_logit_softcapping", true},
-    {"rope.freq_base", "rope_theta", true},
-    {"vocab_size", "vocab_size", false},
-    {"embedding_scale", "embedding_multiplier", true},
-    {"residual_scale", "residual_multiplier", true},
-    {"attention.scale", "attention_multiplier", true},
-    {"logit_scale", "logits_scaling", true},
-    {"expert_count", "num_experts", false},
-    {"expert_used_count", "num_experts_per_tok", false},
-    {"expert_feed_forward_length", "moe_intermediate_size", false},
+    {"block_count", "num_hidden_layers", GGUF_INTEGER},
+    {"context_length", "max_position_embeddings", GGUF_INTEGER},
+    {"embedding_length", "hidden_size", GGUF_INTEGER},
+    {"feed_forward_length", "intermediate_size", GGUF_DESCRIBED},
+    {"attention.head_count", "num_attention_heads", GGUF_INTEGER},
+    {"attention.head_count_kv", "num_key_value_heads", GGUF_DESCRIBED},
+    {"attention.key_length", "head_dim", GGUF_DESCRIBED},
+    {"attention.sliding_window", "sliding_window", GGUF_INTEGER},
+    {"attention.layer_norm_rms_epsilon", "rms_norm_eps", GGUF_REAL},
+    {"attention.layer_norm_epsilon", "layer_norm_eps", GGUF_REAL},
+    {"pooling_type", "gguf_pooling", GGUF_INTEGER},
+    {"attn_logit_softcapping", "attn_logit_softcapping", GGUF_REAL},
+    {"final_logit_softcapping", "final_logit_softcapping", GGUF_REAL},
+    {"rope.freq_base", "rope_theta", GGUF_REAL},
+    {"vocab_size", "vocab_size", GGUF_INTEGER},
+    {"embedding_scale", "embedding_multiplier", GGUF_REAL},
+    {"residual_scale", "residual_multiplier", GGUF_REAL},
+    {"attention.scale", "attention_multiplier", GGUF_REAL},
+    {"logit_scale", "logits_scaling", GGUF_REAL},
+    {"expert_count", "num_experts", GGUF_INTEGER},
+    {"expert_used_count", "num_experts_per_tok", GGUF_INTEGER},
+    {"expert_used_count", "top_k_experts", GGUF_INTEGER},
+    {"expert_feed_forward_length", "moe_intermediate_size", GGUF_INTEGER},
+    {"expert_shared_feed_forward_length", "shared_expert_intermediate_size", GGUF_INTEGER},
+    {"ssm.conv_kernel", "linear_conv_kernel_dim", GGUF_DESCRIBED},
+    {"ssm.state_size", "linear_key_head_dim", GGUF_INTEGER},
+    {"ssm.group_count", "linear_num_key_heads", GGUF_INTEGER},
+    {"ssm.time_step_rank", "linear_num_value_heads", GGUF_INTEGER},
+    {"embedding_length_per_layer_input", "hidden_size_per_layer_input", GGUF_DESCRIBED},
+    {"attention.shared_kv_layers", "num_kv_shared_layers", GGUF_DESCRIBED},
+    {"altup.num_inputs", "altup_num_inputs", GGUF_DESCRIBED},
+    {"altup.active_idx", "altup_active_idx", GGUF_DESCRIBED},
+    {"rope.freq_base_swa", "rope_local_base_freq", GGUF_REAL},
 };
 const size_t gguf_nfields = sizeof gguf_fields / sizeof *gguf_fields;
 
@@ -60,6 +74,11 @@ struct document {
 
 static void set(struct document *d, json_t *o, const char *key, json_t *value) {
     d->failed |= json_object_set_new(o, key, value) != 0;
+}
+
+/* A number from a file, as an integer where it is one that JSON can hold. */
+static json_t *integer(double v) {
+    return v >= -0x1p53 && v <= 0x1p53 ? json_integer((json_int_t)v) : json_real(v);
 }
 
 static const struct gguf_entry *entry(const struct document *d, const char *suffix) {
@@ -87,8 +106,7 @@ static void copy_fields(struct document *d) {
         double v = e && e->type == GGUF_ARRAY ? gguf_element(e, 0) : value_of(d, gguf_fields[i].key, 0);
         if (!e)
             continue;
-        bool whole = !gguf_fields[i].real && v >= -0x1p53 && v <= 0x1p53;
-        set(d, d->o, gguf_fields[i].field, whole ? json_integer((json_int_t)v) : json_real(v));
+        set(d, d->o, gguf_fields[i].field, gguf_fields[i].kind == GGUF_REAL ? json_real(v) : integer(v));
     }
 }
 
@@ -106,11 +124,39 @@ static json_t *factors(struct document *d, const char *name, size_t n) {
     return list;
 }
 
+/* Gemma 4's: frequencies of full layers that are divided by more than this are none. */
+static void set_ropes(struct document *d, size_t n) {
+    enum { NEVER = 1000000000 };
+    json_t *list = factors(d, "rope_freqs.weight", n), *full = json_object(), *slide = json_object(), *o = json_object();
+    size_t rotated = 0;
+    while (rotated < json_array_size(list) && json_real_value(json_array_get(list, rotated)) < NEVER)
+        rotated++;
+    double part = list && rotated ? (double)rotated / (double)n : 1;
+    if ((size_t)((double)(2 * n) * part) / 2 < rotated) /* rounded down */
+        part = nextafter(part, 1);
+    json_decref(list);
+    set(d, full, "rope_type", json_string("proportional"));
+    set(d, full, "partial_rotary_factor", json_real(part));
+    set(d, full, "rope_theta", json_real(value_of(d, "rope.freq_base", 1e6)));
+    set(d, slide, "rope_type", json_string("default"));
+    set(d, slide, "rope_theta", json_real(value_of(d, "rope.freq_base_swa", 1e4)));
+    set(d, o, "full_attention", full);
+    set(d, o, "sliding_attention", slide);
+    set(d, d->o, "rope_parameters", o);
+}
+
 static void set_rope(struct document *d) {
     char key[128];
     double heads = value_of(d, "attention.head_count", 1), hidden = value_of(d, "embedding_length", 0);
     double dim = value_of(d, "rope.dimension_count", value_of(d, "attention.key_length", heads > 0 ? hidden / heads : 0));
     size_t n = dim >= 2 && dim <= 4096 ? (size_t)dim / 2 : 0;
+    double whole = value_of(d, "attention.key_length", heads > 0 ? hidden / heads : 0);
+    if (dim > 0 && dim < whole)
+        set(d, d->o, "partial_rotary_factor", json_real(dim / whole));
+    if (entry(d, "attention.key_length_swa")) { /* full layers and sliding ones have embeddings of their own */
+        set_ropes(d, n);
+        return;
+    }
     json_t *all = factors(d, "rope_freqs.weight", n), *lengthy = factors(d, "rope_factors_long.weight", n);
     json_t *brief = lengthy ? factors(d, "rope_factors_short.weight", n) : all, *o = json_object();
     double original = value_of(d, "rope.scaling.original_context_length", 0);
@@ -135,6 +181,132 @@ static void set_rope(struct document *d) {
         set(d, d->o, "rope_scaling", o);
     else
         json_decref(o);
+}
+
+/* ---- layers that differ ------------------------------------------------------------------------ */
+
+static bool in_layer(const struct document *d, int64_t layer, const char *name) {
+    char full[128];
+    snprintf(full, sizeof full, "blk.%lld.%s", (long long)layer, name);
+    return tensor(d->g, full) != NULL;
+}
+
+/* No more than a model can have: a file that says so is refused by what reads the document. */
+static int64_t layers_of(const struct document *d) {
+    int64_t n = json_integer_value(json_object_get(d->o, "num_hidden_layers"));
+    return n < LLM_MAX_LAYERS ? n : LLM_MAX_LAYERS;
+}
+
+/* `layer_types`: where the list has true they are `other`. */
+static void set_layer_types(struct document *d, const struct gguf_entry *list, const char *other) {
+    json_t *types = json_array();
+    for (int64_t i = 0; i < layers_of(d) && i < (int64_t)list->n; i++)
+        d->failed |= json_array_append_new(types, json_string(gguf_element(list, (uint64_t)i) != 0 ? other
+                                                                                                  : "full_attention")) != 0;
+    set(d, d->o, "layer_types", types);
+}
+
+/* Gated delta nets, and the layers that a model has for predicting several tokens, which are not used. */
+static void set_delta(struct document *d) {
+    const struct gguf_entry *list = entry(d, "attention.recurrent_layers");
+    double heads = value_of(d, "ssm.time_step_rank", 0), interval = value_of(d, "full_attention_interval", 4);
+    if (heads > 0)
+        set(d, d->o, "linear_value_head_dim", integer(value_of(d, "ssm.inner_size", 0) / heads));
+    if (list && list->type == GGUF_ARRAY) {
+        set_layer_types(d, list, "linear_attention");
+        return;
+    }
+    json_t *types = json_array();
+    for (int64_t i = 0; i < layers_of(d); i++)
+        d->failed |= json_array_append_new(types, json_string(fmod((double)(i + 1), interval) == 0 ? "full_attention"
+                                                                                                : "linear_attention")) != 0;
+    set(d, d->o, "layer_types", types);
+}
+
+/* The first element of a list whose layer slides, or does not; the value where there is no list. */
+static json_t *of_kind(const struct document *d, const char *key, const struct gguf_entry *slides, bool sliding) {
+    const struct gguf_entry *e = entry(d, key);
+    bool list = e && e->type == GGUF_ARRAY;
+    for (uint64_t i = 0; list && i < e->n; i++)
+        if ((gguf_element(slides, i) != 0) == sliding)
+            return integer(gguf_element(e, i));
+    return integer(list ? gguf_element(e, 0) : value_of(d, key, 0));
+}
+
+/* `per_layer_config`, where full layers have different numbers of heads. */
+static void set_own_heads(struct document *d, const struct gguf_entry *slides) {
+    const struct gguf_entry *heads = entry(d, "attention.head_count_kv");
+    json_t *own = json_object(), *usual = json_object_get(d->o, "num_global_key_value_heads");
+    bool differs = false;
+    for (int64_t i = 0; i < layers_of(d) && heads && heads->type == GGUF_ARRAY; i++) {
+        char layer[24];
+        if (gguf_element(slides, (uint64_t)i) != 0)
+            continue;
+        json_t *one = json_object();
+        differs |= gguf_element(heads, (uint64_t)i) != json_number_value(usual);
+        set(d, one, "num_key_value_heads", integer(gguf_element(heads, (uint64_t)i)));
+        set(d, one, "head_dim", integer(value_of(d, "attention.key_length", 0)));
+        snprintf(layer, sizeof layer, "%lld", (long long)i);
+        set(d, own, layer, one);
+    }
+    if (differs)
+        set(d, d->o, "per_layer_config", json_incref(own));
+    json_decref(own);
+}
+
+/* Gemma 4: heads of full layers and of sliding ones, widths, experts. */
+static void set_gemma4(struct document *d, const struct gguf_entry *slides) {
+    bool same = false;
+    for (int64_t i = 0; i < layers_of(d); i++)
+        same |= in_layer(d, i, "attn_k.weight") && !in_layer(d, i, "attn_v.weight");
+    set(d, d->o, "attention_k_eq_v", json_boolean(same));
+    set(d, d->o, "head_dim", integer(value_of(d, "attention.key_length_swa", 0)));
+    set(d, d->o, "global_head_dim", integer(value_of(d, "attention.key_length", 0)));
+    set(d, d->o, "num_key_value_heads", of_kind(d, "attention.head_count_kv", slides, true));
+    set(d, d->o, "num_global_key_value_heads", of_kind(d, "attention.head_count_kv", slides, false));
+    set_own_heads(d, slides);
+    set(d, d->o, "enable_moe_block", json_boolean(value_of(d, "expert_count", 0) > 0));
+    const struct gguf_entry *widths = entry(d, "feed_forward_length");
+    bool list = widths && widths->type == GGUF_ARRAY && widths->n;
+    set(d, d->o, "use_double_wide_mlp", json_boolean(list && gguf_element(widths, widths->n - 1) != gguf_element(widths, 0)));
+}
+
+/* Gemma 3n: widths and sparsity of layers, and what only tensors tell. */
+static void set_gemma3n(struct document *d) {
+    const struct gguf_entry *widths = entry(d, "feed_forward_length"), *sparse = entry(d, "activation_sparsity_scale");
+    const struct gguf_tensor *laurel = tensor(d->g, "blk.0.laurel_l.weight");
+    json_t *list = json_array(), *parts = json_array();
+    for (uint64_t i = 0; widths && widths->type == GGUF_ARRAY && i < widths->n; i++)
+        d->failed |= json_array_append_new(list, integer(gguf_element(widths, i))) != 0;
+    for (uint64_t i = 0; sparse && sparse->type == GGUF_ARRAY && i < sparse->n; i++) /* of a normal distribution below it */
+        d->failed |= json_array_append_new(parts, json_real(erfc(-gguf_element(sparse, i) / sqrt(2)) / 2)) != 0;
+    if (json_array_size(list))
+        set(d, d->o, "intermediate_size", json_incref(list));
+    if (json_array_size(parts))
+        set(d, d->o, "activation_sparsity_pattern", json_incref(parts));
+    json_decref(list);
+    json_decref(parts);
+    if (laurel && laurel->rank == 2)
+        set(d, d->o, "laurel_rank", json_integer(laurel->dims[0]));
+}
+
+static void set_layers(struct document *d) {
+    const struct gguf_entry *slides = entry(d, "attention.sliding_window_pattern");
+    const struct gguf_tensor *side = tensor(d->g, "per_layer_token_embd.weight");
+    double unused = value_of(d, "nextn_predict_layers", 0);
+    json_int_t all = json_integer_value(json_object_get(d->o, "num_hidden_layers"));
+    if (unused > 0 && unused < (double)all)
+        set(d, d->o, "num_hidden_layers", json_integer(all - (json_int_t)unused));
+    if (slides && slides->type == GGUF_ARRAY)
+        set_layer_types(d, slides, "sliding_attention");
+    if (entry(d, "ssm.group_count"))
+        set_delta(d);
+    if (slides && slides->type == GGUF_ARRAY && entry(d, "attention.key_length_swa"))
+        set_gemma4(d, slides);
+    if (entry(d, "altup.num_inputs"))
+        set_gemma3n(d);
+    if (side && side->rank == 2)
+        set(d, d->o, "vocab_size_per_layer_input", json_integer(side->dims[0]));
 }
 
 /* Fields that follow from tensors, and from the family. */
@@ -175,10 +347,11 @@ json_t *gguf_config(const struct gguf *g) {
     const char *type = mixture ? "mixtral" : architectures[i].type;
     set(&d, d.o, "model_type", json_string(type));
     copy_fields(&d);
+    set_layers(&d);
     set_rope(&d);
     set_derived(&d, type);
-    set(&d, d.o, "gguf_interleaved", json_boolean(architectures[i].interleaved));
-    set(&d, d.o, "gguf_shifted_norms", json_boolean(architectures[i].shifted_norms));
+    set(&d, d.o, "gguf_interleaved", json_boolean(architectures[i].flags & GGUF_INTERLEAVED));
+    set(&d, d.o, "gguf_shifted_norms", json_boolean(architectures[i].flags & GGUF_SHIFTED_NORMS));
     for (int k = 0; k < 2; k++) {
         int64_t id = gguf_int(g, k ? "tokenizer.ggml.eos_token_id" : "tokenizer.ggml.bos_token_id", -1);
         if (id >= 0)

@@ -19,7 +19,7 @@ struct out {
     struct strbuf meta, tensors; /* the entries, and the list of tensors */
     uint64_t nmeta, ntensors, offset;
     struct file_out file;
-    float *row;        /* of the widest matrix */
+    float *row, *other; /* of the widest matrix; the second in the order of a model, where that is another */
     uint8_t *blocks;
     size_t widest;
 };
@@ -78,25 +78,116 @@ static const char *arch_key(const struct out *o, const char *suffix, char key[12
     return key;
 }
 
+/* ---- layers that differ ------------------------------------------------------------------------ */
+
+static bool is_gemma4(const struct llm_config *c) {
+    return c->v_norm && !c->streams;
+}
+
+static int64_t ffn_of(const struct llm_layer *l) { return l->ffn; }
+static int64_t heads_of(const struct llm_layer *l) { return l->kv_heads; }
+
+/* A number, or a list where layers have others. */
+static void put_layered(struct out *o, const char *suffix, int64_t (*of)(const struct llm_layer *l)) {
+    const struct llm_config *c = &o->m->config;
+    bool same = true;
+    char key[128];
+    for (int64_t i = 1; i < c->layers; i++)
+        same &= of(&c->layer[i]) == of(&c->layer[0]);
+    if (same) {
+        put_int(o, arch_key(o, suffix, key), of(&c->layer[0]));
+        return;
+    }
+    begin_array(o, arch_key(o, suffix, key), GGUF_I32, (uint64_t)c->layers);
+    for (int64_t i = 0; i < c->layers; i++)
+        put_u32(&o->meta, (uint32_t)of(&c->layer[i]));
+}
+
+static void put_kinds(struct out *o, const char *suffix, bool recurrent) {
+    const struct llm_config *c = &o->m->config;
+    char key[128];
+    begin_array(o, arch_key(o, suffix, key), GGUF_BOOL, (uint64_t)c->layers);
+    for (int64_t i = 0; i < c->layers; i++)
+        strbuf_putc(&o->meta, recurrent ? c->layer[i].recurrent : c->layer[i].sliding);
+}
+
+/* The parts of heads that are rotated by each of a place's numbers are of no use here, but llama.cpp asks for them. */
+static void put_delta(struct out *o, const json_t *config) {
+    static const int32_t usual[4] = {11, 11, 10, 0};
+    const struct llm_config *c = &o->m->config;
+    const json_t *sections = json_object_get(json_object_get(config, "rope_parameters"), "mrope_section");
+    char key[128];
+    put_int(o, arch_key(o, "ssm.conv_kernel", key), c->delta.taps);
+    put_int(o, arch_key(o, "ssm.inner_size", key), c->delta.heads * c->delta.value_dim);
+    put_kinds(o, "attention.recurrent_layers", true);
+    begin_array(o, arch_key(o, "rope.dimension_sections", key), GGUF_I32, 4);
+    for (size_t i = 0; i < 4; i++)
+        put_u32(&o->meta, sections ? (uint32_t)json_integer_value(json_array_get(sections, i)) : (uint32_t)usual[i]);
+}
+
+static void put_gemma(struct out *o) {
+    const struct llm_config *c = &o->m->config;
+    int64_t borrow = 0;
+    char key[128];
+    for (int64_t i = 0; i < c->layers; i++)
+        borrow += c->layer[i].borrows;
+    put_int(o, arch_key(o, "attention.shared_kv_layers", key), borrow);
+    put_int(o, arch_key(o, "embedding_length_per_layer_input", key), c->side);
+    if (is_gemma4(c)) {
+        put_int(o, arch_key(o, "attention.key_length_swa", key), c->head_dim);
+        put_int(o, arch_key(o, "attention.value_length_swa", key), c->head_dim);
+        put_int(o, arch_key(o, "rope.dimension_count_swa", key), c->local_rope.dim);
+        return;
+    }
+    put_int(o, arch_key(o, "altup.num_inputs", key), c->streams);
+    put_int(o, arch_key(o, "altup.active_idx", key), 0);
+    begin_array(o, arch_key(o, "activation_sparsity_scale", key), GGUF_F32, (uint64_t)c->layers);
+    for (int64_t i = 0; i < c->layers; i++) {
+        float x = c->layer[i].spread != 0 ? (float)c->layer[i].spread : -INFINITY;
+        strbuf_putn(&o->meta, (const char *)&x, sizeof x);
+    }
+}
+
+static void put_layers(struct out *o, const json_t *config) {
+    const struct llm_config *c = &o->m->config;
+    int64_t dim = c->head_dim;
+    char key[128];
+    for (int64_t i = 0; i < c->layers; i++)
+        dim = c->layer[i].sliding || c->layer[i].recurrent ? dim : c->layer[i].head_dim;
+    if (json_object_get(config, "intermediate_size"))
+        put_layered(o, "feed_forward_length", ffn_of);
+    put_layered(o, "attention.head_count_kv", heads_of);
+    put_int(o, arch_key(o, "attention.key_length", key), dim);
+    put_int(o, arch_key(o, "attention.value_length", key), dim);
+    if (c->window && c->local_rope.theta != c->rope.theta && !json_object_get(config, "rope_local_base_freq"))
+        put_real(o, arch_key(o, "rope.freq_base_swa", key), c->local_rope.theta);
+    if (c->window || c->v_norm)
+        put_kinds(o, "attention.sliding_window_pattern", false);
+    if (c->delta.heads)
+        put_delta(o, config);
+    if (c->v_norm)
+        put_gemma(o);
+}
+
 static void put_config(struct out *o, const json_t *config) {
     const struct llm_config *c = &o->m->config;
     char key[128];
     const json_t *v;
+    const char *last = "";
     put_string(o, "general.architecture", str_of(o->arch->name));
     put_int(o, "general.alignment", ALIGNMENT);
     for (size_t i = 0; i < gguf_nfields; i++) {
-        if (!(v = json_object_get(config, gguf_fields[i].field)) || !json_is_number(v))
+        if (gguf_fields[i].kind == GGUF_DESCRIBED || !(v = json_object_get(config, gguf_fields[i].field)) || !json_is_number(v))
             continue;
-        if (gguf_fields[i].real)
+        if (strcmp(gguf_fields[i].key, last) == 0) /* a config made of a GGUF file has all names of a field */
+            continue;
+        last = gguf_fields[i].key;
+        if (gguf_fields[i].kind == GGUF_REAL)
             put_real(o, arch_key(o, gguf_fields[i].key, key), json_number_value(v));
         else
             put_int(o, arch_key(o, gguf_fields[i].key, key), (int64_t)json_number_value(v));
     }
-    if (!json_object_get(config, "num_key_value_heads"))
-        put_int(o, arch_key(o, "attention.head_count_kv", key), c->kv_heads);
-    if (!json_object_get(config, "head_dim"))
-        put_int(o, arch_key(o, "attention.key_length", key), c->head_dim);
-    put_int(o, arch_key(o, "attention.value_length", key), c->head_dim);
+    put_layers(o, config);
     put_int(o, arch_key(o, "rope.dimension_count", key), c->rope.dim);
     if (!json_object_get(config, "rope_theta")) /* newer files have it among the parameters of RoPE */
         put_real(o, arch_key(o, "rope.freq_base", key), c->rope.theta);
@@ -213,7 +304,8 @@ static const char *pre_name(const json_t *root) {
     return n ? gguf_pre_named(found, n) : "gpt-2"; /* ByteLevel's own expression */
 }
 
-static bool adds_token(const json_t *root, int64_t id) {
+/* The token that is put before a text; -1 = none. */
+static int64_t token_before(const json_t *root) {
     const json_t *post = json_object_get(root, "post_processor"), *list = json_object_get(post, "processors");
     size_t i, count = json_is_array(list) ? json_array_size(list) : 1;
     for (i = 0; i < count; i++) {
@@ -221,10 +313,10 @@ static bool adds_token(const json_t *root, int64_t id) {
         const json_t *first = json_array_get(json_object_get(one, "single"), 0);
         const char *name = json_string_value(json_object_get(json_object_get(first, "SpecialToken"), "id"));
         const json_t *ids = json_object_get(json_object_get(json_object_get(one, "special_tokens"), name ? name : ""), "ids");
-        if (name && json_integer_value(json_array_get(ids, 0)) == id)
-            return true;
+        if (name && json_is_integer(json_array_get(ids, 0)))
+            return json_integer_value(json_array_get(ids, 0));
     }
-    return false;
+    return -1;
 }
 
 static hilo_status put_tokenizer(struct out *o, const json_t *root) {
@@ -258,10 +350,11 @@ static hilo_status put_tokenizer(struct out *o, const json_t *root) {
     put_string(o, "tokenizer.ggml.model", byte_level ? STR("gpt2") : STR("llama"));
     put_string(o, "tokenizer.ggml.pre", str_of(pre));
     put_vocab(o, root, v, n, byte_level);
-    put_bool(o, "tokenizer.ggml.add_bos_token", c->bos >= 0 && adds_token(root, c->bos));
+    int64_t before = token_before(root), bos = before >= 0 ? before : c->bos; /* the tokenizer's, where configs differ */
+    put_bool(o, "tokenizer.ggml.add_bos_token", before >= 0);
     put_bool(o, "tokenizer.ggml.add_eos_token", false);
-    if (c->bos >= 0)
-        put_int(o, "tokenizer.ggml.bos_token_id", c->bos);
+    if (bos >= 0)
+        put_int(o, "tokenizer.ggml.bos_token_id", bos);
     if (c->neos)
         put_int(o, "tokenizer.ggml.eos_token_id", c->eos[0]);
     const char *unk = json_string_value(json_object_get(model, "unk_token"));
@@ -353,15 +446,19 @@ static void copy_group(const struct out *o, const struct llm_weight *w, int64_t 
 
 static void put_row(struct out *o, const struct llm_weight *w, const struct gguf_format *f, int64_t r) {
     int64_t cols = w->cols ? w->cols : w->rows;
-    bool same = w->bits && f == format_of(o, w);
+    struct llm_gguf_order order;
+    bool moved = llm_gguf_order(&o->m->config, w, o->arch->flags & GGUF_INTERLEAVED, &order) && (order.columns || !w->cols);
+    bool same = w->bits && f == format_of(o, w) && !(moved && order.unit % GROUP); /* groups are moved whole */
     if (!same)
-        read_row(o, w, r, o->row);
-    if (o->arch->shifted_norms && !w->cols && llm_role_is_norm(w->role))
-        for (int64_t i = 0; i < cols; i++)
-            o->row[i] += 1;
+        read_row(o, w, r, moved ? o->other : o->row);
+    for (int64_t i = 0; i < cols && moved && !same; i++)
+        o->row[i] = o->other[llm_gguf_source(&order, i)];
+    bool shifted = o->arch->flags & GGUF_SHIFTED_NORMS && llm_role_is_shifted(w->role), decay = w->role == LLM_W_DELTA_DECAY;
+    for (int64_t i = 0; i < cols && (shifted || decay); i++)
+        o->row[i] = decay ? -expf(o->row[i]) : o->row[i] + 1;
     for (int64_t g = 0; f->dtype == IR_DTYPE_NONE && g < cols / GROUP; g++) {
         if (same)
-            copy_group(o, w, r, g, o->blocks + (size_t)g * f->bytes);
+            copy_group(o, w, r, moved ? llm_gguf_source(&order, g * GROUP) / GROUP : g, o->blocks + (size_t)g * f->bytes);
         else
             quantise(f->name, o->row + g * GROUP, o->blocks + (size_t)g * f->bytes);
     }
@@ -370,41 +467,84 @@ static void put_row(struct out *o, const struct llm_weight *w, const struct gguf
     file_put(&o->file, o->blocks, (size_t)cols / f->elements * f->bytes);
 }
 
-/* Row r of a matrix of queries or keys is written from this one: halves of heads become neighbours. */
-static int64_t source_row(const struct out *o, const struct llm_weight *w, int64_t r) {
-    int64_t D = o->m->config.head_dim, i = r % D;
-    bool heads = w->role == LLM_W_Q || w->role == LLM_W_K || w->role == LLM_W_Q_BIAS || w->role == LLM_W_K_BIAS;
-    return heads && o->arch->interleaved ? r - i + i % 2 * (D / 2) + i / 2 : r;
+/* Rows of a matrix in the file. Embeddings of layers have as many there as others have: a model takes the first for those that
+   they lack. */
+static int64_t rows_written(const struct out *o, const struct llm_weight *w) {
+    return w->role == LLM_W_SIDE_TABLE ? o->m->config.vocab : w->rows;
 }
 
+/* Row r of a matrix is written from this one. */
+static int64_t source_row(const struct out *o, const struct llm_weight *w, int64_t r) {
+    struct llm_gguf_order order;
+    bool moved = llm_gguf_order(&o->m->config, w, o->arch->flags & GGUF_INTERLEAVED, &order) && !order.columns;
+    return r >= w->rows ? 0 : moved ? llm_gguf_source(&order, r) : r;
+}
+
+/* NULL if a weight that is not to be rounded has no format. */
 static const struct gguf_format *target(const struct out *o, const struct llm_weight *w, const struct gguf_format *wanted) {
-    if (!w->cols)
+    struct llm_gguf_order order;
+    if (!w->cols || llm_role_is_table(w->role))
         return gguf_format_named("f32");
+    if (!wanted && w->bits && llm_gguf_order(&o->m->config, w, false, &order) && order.columns && order.unit % GROUP)
+        return NULL;
     if (!wanted)
         return format_of(o, w);
     return w->cols % wanted->elements ? gguf_format_named("f16") : wanted;
 }
 
-static hilo_status list_weights(struct out *o, const struct gguf_format *wanted) {
+static size_t bytes_of(const struct out *o, const struct llm_weight *w, const struct gguf_format *f) {
+    size_t cols = (size_t)(w->cols ? w->cols : w->rows), rows = w->cols ? (size_t)rows_written(o, w) : 1;
+    return rows * (cols / f->elements * f->bytes);
+}
+
+/* The entry of a tensor: of one matrix, of those of all experts, or of several weights one after the other. */
+static void list_tensor(struct out *o, size_t i, const struct gguf_format *f) {
+    const struct llm_weight *w = &o->m->weights[i];
+    const struct llm_config *c = &o->m->config;
+    bool experts = w->cols && c->experts && (w->role == LLM_W_GATES_UPS || w->role == LLM_W_GATES || w->role == LLM_W_UPS ||
+                                             w->role == LLM_W_DOWNS);
+    int64_t several = experts ? c->experts : 1, rows = rows_written(o, w);
     char name[128];
+    if (!experts)
+        while (i + (size_t)several < o->m->nweights && llm_weight_continues(&w[several]))
+            several++;
+    rows = experts ? rows / several : rows;
+    bool deep = experts || several > 1;
+    if (w->role == LLM_W_FFN_NORM && o->arch->flags & GGUF_LATE_NORM)
+        snprintf(name, sizeof name, "blk.%lld.post_attention_norm.weight", (long long)w->layer);
+    else
+        llm_weight_gguf_name(w, name, sizeof name);
+    put_text(&o->tensors, str_of(name));
+    put_u32(&o->tensors, deep ? 3 : w->cols ? 2 : 1);
+    if (w->cols)
+        put_u64(&o->tensors, (uint64_t)w->cols);
+    put_u64(&o->tensors, (uint64_t)rows);
+    if (deep)
+        put_u64(&o->tensors, (uint64_t)several);
+    put_u32(&o->tensors, f->number);
+    put_u64(&o->tensors, o->offset);
+    o->ntensors++;
+}
+
+static uint64_t aligned(uint64_t n) {
+    return (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static hilo_status list_weights(struct out *o, const struct gguf_format *wanted) {
     for (size_t i = 0; i < o->m->nweights; i++) {
         const struct llm_weight *w = &o->m->weights[i];
         const struct gguf_format *f = target(o, w, wanted);
         if (!f)
             return refuse(o, "weights with scales for a whole row, as they are; --type names a format to convert them to");
-        llm_weight_gguf_name(w, name, sizeof name);
-        put_text(&o->tensors, str_of(name));
-        put_u32(&o->tensors, w->cols ? 2 : 1);
-        if (w->cols)
-            put_u64(&o->tensors, (uint64_t)w->cols);
-        put_u64(&o->tensors, (uint64_t)w->rows);
-        put_u32(&o->tensors, f->number);
-        put_u64(&o->tensors, o->offset);
-        size_t cols = (size_t)(w->cols ? w->cols : w->rows), rows = w->cols ? (size_t)w->rows : 1;
-        o->offset += (rows * (cols / f->elements * f->bytes) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        if (!llm_weight_continues(w)) {
+            o->offset = aligned(o->offset);
+            list_tensor(o, i, f);
+        }
+        size_t cols = (size_t)(w->cols ? w->cols : w->rows);
+        o->offset += bytes_of(o, w, f);
         o->widest = cols > o->widest ? cols : o->widest;
-        o->ntensors++;
     }
+    o->offset = aligned(o->offset);
     return HILO_OK;
 }
 
@@ -413,9 +553,9 @@ static void align(struct out *o, size_t n) {
     file_put(&o->file, zeros, (ALIGNMENT - n % ALIGNMENT) % ALIGNMENT);
 }
 
-/* The divisors of frequencies that Llama 3 has: `rope_freqs.weight`. */
+/* The divisors of frequencies that Llama 3 and Gemma 4 have: `rope_freqs.weight`. */
 static bool has_divisors(const struct llm_config *c) {
-    return c->rope.kind == LLM_ROPE_LLAMA3 || c->rope.kind == LLM_ROPE_LONG;
+    return c->rope.kind == LLM_ROPE_LLAMA3 || c->rope.kind == LLM_ROPE_LONG || c->rope.kind == LLM_ROPE_PROPORTIONAL;
 }
 
 static void list_divisors(struct out *o) {
@@ -432,23 +572,28 @@ static void put_divisors(struct out *o) {
     const struct llm_config *c = &o->m->config;
     float f[LLM_MAX_FREQUENCIES];
     for (int64_t i = 0; i < c->rope.dim / 2; i++)
-        f[i] = (float)llm_rope_divisor(&c->rope, false, i);
+        f[i] = (float)fmin(llm_rope_divisor(&c->rope, false, i), 1e30); /* as converters write it for infinity */
     file_put(&o->file, f, (size_t)c->rope.dim / 2 * sizeof *f);
 }
 
 static void put_weights(struct out *o, const struct gguf_format *wanted) {
+    size_t n = 0;
     for (size_t i = 0; i < o->m->nweights; i++) {
         const struct llm_weight *w = &o->m->weights[i];
         const struct gguf_format *f = target(o, w, wanted);
-        size_t cols = (size_t)(w->cols ? w->cols : w->rows), rows = w->cols ? (size_t)w->rows : 1;
+        if (!llm_weight_continues(w)) {
+            align(o, n);
+            n = 0;
+        }
+        n += bytes_of(o, w, f);
         if (!w->cols) { /* its numbers are rows of one */
             put_row(o, w, f, 0);
         } else {
-            for (int64_t r = 0; r < w->rows; r++)
+            for (int64_t r = 0; r < rows_written(o, w); r++)
                 put_row(o, w, f, source_row(o, w, r));
         }
-        align(o, rows * (cols / f->elements * f->bytes));
     }
+    align(o, n);
 }
 
 static hilo_status check(const struct out *o) {
@@ -457,7 +602,7 @@ static hilo_status check(const struct out *o) {
         return diag_error(o->d, HILO_INVALID_ARGUMENT, "this version writes no GGUF file for the model_type '%s'", c->family);
     if (c->window && strcmp(o->arch->name, "llama") == 0)
         return refuse(o, "a Mistral model with sliding windows");
-    if (o->arch->interleaved && (c->qkv_bias || c->rope.dim != c->head_dim))
+    if (o->arch->flags & GGUF_INTERLEAVED && (c->qkv_bias || c->rope.dim != c->head_dim))
         return refuse(o, "this family with biases of queries, or heads that are rotated in part");
     bool same = memcmp(c->rope.factors[0], c->rope.factors[1], sizeof c->rope.factors[0]) == 0;
     if (has_divisors(c) && (c->rope.amplitude != 1 || !same))
@@ -476,8 +621,9 @@ static hilo_status write_file(struct out *o, const char *to, const struct gguf_f
     put_u64(&head, o->ntensors);
     put_u64(&head, o->nmeta);
     o->row = mem_alloc(&o->al, o->widest * sizeof *o->row);
+    o->other = mem_alloc(&o->al, o->widest * sizeof *o->row);
     o->blocks = mem_alloc(&o->al, o->widest * sizeof *o->row);
-    bool failed = head.failed || o->meta.failed || o->tensors.failed || !o->row || !o->blocks;
+    bool failed = head.failed || o->meta.failed || o->tensors.failed || !o->row || !o->other || !o->blocks;
     hilo_status status = failed ? diag_error(o->d, HILO_RESOURCE_EXHAUSTED, "out of memory") : file_create(to, o->d, &o->file);
     if (status == HILO_OK) {
         file_put(&o->file, head.p, head.n);
@@ -490,6 +636,7 @@ static hilo_status write_file(struct out *o, const char *to, const struct gguf_f
         status = file_commit(&o->file, true, o->d);
     }
     mem_free(&o->al, o->row, o->row ? o->widest * sizeof *o->row : 0);
+    mem_free(&o->al, o->other, o->other ? o->widest * sizeof *o->row : 0);
     mem_free(&o->al, o->blocks, o->blocks ? o->widest * sizeof *o->row : 0);
     strbuf_free(&head);
     return status;

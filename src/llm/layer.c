@@ -22,6 +22,11 @@ ir_val layer_rounded(struct emit *e, ir_val x, const struct llm_weight *w, enum 
     return rounds ? product_round(&e->b, x, w) : x;
 }
 
+ir_val layer_sum(struct emit *e, ir_val x) {
+    int64_t count = e->model->shard.count;
+    return count > 1 ? build_all_reduce(&e->b, x, count) : x;
+}
+
 ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w) {
     ir_val parts[] = {layer_part(e, w, LLM_VALUES), layer_part(e, w, LLM_SCALES), layer_part(e, w, LLM_OFFSETS)};
     enum ir_dtype type = layer_decodes(e) || build_type(&e->b, x)->dims[0] == e->B ? e->model->decode : e->type;
@@ -54,9 +59,27 @@ ir_val layer_rows(struct emit *e, const struct llm_weight *w, ir_val ids, double
     return build_scale(b, build_convert(b, x, IR_F32_T), scale);
 }
 
+/* The embeddings of tokens. Where each shard has some of them, the others give zeros. */
+static ir_val token_rows(struct emit *e, const struct llm_weight *w, ir_val ids) {
+    struct build *b = &e->b;
+    if (w->rows == e->c->vocab)
+        return layer_rows(e, w, ids, e->c->embed_scale);
+    ir_val first = build_scale(b, build_partition(b), (double)w->rows);
+    ids = build_binary(b, IR_SUBTRACT, ids, build_broadcast_like(b, first, ids, NULL));
+    const struct ir_type_data *t = build_type(b, ids);
+    ir_val end = build_splat(b, IR_I32_T, t->dims, 1, (double)w->rows), zero = build_splat(b, IR_I32_T, t->dims, 1, 0);
+    ir_val here = build_binary(b, IR_AND, build_compare(b, IR_COMPARISON_DIRECTION_GE, ids, zero),
+                               build_compare(b, IR_COMPARISON_DIRECTION_LT, ids, end));
+    ids = build_select(b, here, ids, zero);
+    ir_val x = layer_rows(e, w, ids, e->c->embed_scale);
+    t = build_type(b, x);
+    here = build_broadcast(b, here, t->dims, 2, (int64_t[]){0});
+    return layer_sum(e, build_select(b, here, x, build_splat(b, IR_F32_T, t->dims, 2, 0)));
+}
+
 ir_val layer_embedding(struct emit *e, ir_val ids) {
     struct build *b = &e->b;
-    ir_val x = layer_rows(e, layer_weight(e, LLM_W_EMBED, 0), ids, e->c->embed_scale);
+    ir_val x = token_rows(e, layer_weight(e, LLM_W_EMBED, 0), ids);
     const struct llm_weight *types = layer_weight(e, LLM_W_TYPES, 0), *places = layer_weight(e, LLM_W_PLACES, 0);
     if (types) {
         ir_val first = build_slice(b, layer_part(e, types, LLM_VALUES), 0, 0, 1);
@@ -73,13 +96,14 @@ ir_val layer_embedding(struct emit *e, ir_val ids) {
 
 /* ---- norms and activations ------------------------------------------------------------------- */
 
-ir_val layer_unit(struct emit *e, ir_val x) {
+ir_val layer_unit(struct emit *e, ir_val x, int64_t shards) {
     struct build *b = &e->b;
     const struct ir_type_data *t = build_type(b, x);
-    int64_t last = (int64_t)t->rank - 1, n = t->dims[last], map[IR_MAX_RANK];
+    int64_t last = (int64_t)t->rank - 1, n = shards * t->dims[last], map[IR_MAX_RANK];
     for (int64_t i = 0; i < last; i++)
         map[i] = i;
     ir_val sum = build_reduce(b, IR_ADD, build_binary(b, IR_MULTIPLY, x, x), last);
+    sum = shards > 1 ? layer_sum(e, sum) : sum;
     const struct ir_type_data *s = build_type(b, sum);
     ir_val mean = build_scale(b, sum, 1 / (double)n);
     ir_val eps = build_splat(b, IR_F32_T, s->dims, s->rank, e->c->norm_eps);
@@ -97,7 +121,8 @@ ir_val layer_norm(struct emit *e, ir_val x, enum llm_role role, int64_t layer) {
         ir_val mean = build_scale(b, build_reduce(b, IR_ADD, x, last), 1 / (double)n);
         x = build_binary(b, IR_SUBTRACT, x, build_broadcast_like(b, mean, x, map));
     }
-    ir_val y = layer_unit(e, x);
+    bool wide = role == LLM_W_Q_WIDE || role == LLM_W_K_WIDE;
+    ir_val y = layer_unit(e, x, wide ? e->model->shard.count : 1);
     ir_val w = vector(e, layer_weight(e, role, layer), x);
     if (e->c->norm_plus_one)
         w = build_binary(b, IR_ADD, w, build_splat(b, IR_F32_T, t->dims, t->rank, 1));
@@ -379,7 +404,7 @@ static void keys_and_values(struct emit *e, ir_val x, int64_t layer, ir_val *key
     if (e->c->qk_norm)
         k = layer_norm(e, k, LLM_W_K_NORM, layer);
     *keys = at->unrotated ? k : rotate(e, k, at->sliding);
-    *values = e->c->v_norm ? layer_unit(e, v) : v;
+    *values = e->c->v_norm ? layer_unit(e, v, 1) : v;
 }
 
 static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
@@ -388,7 +413,7 @@ static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
     ir_val y = (e->g->kind == LLM_VERIFY ? attend_rows : e->g->apart ? attend_apart : attend_cached)(e, q, k, v, layer);
     if (e->c->gated_attention)
         y = build_binary(&e->b, IR_MULTIPLY, y, build_unary(&e->b, IR_LOGISTIC, gate));
-    return layer_linear(e, y, LLM_W_O, LLM_W_O_BIAS, layer);
+    return layer_sum(e, layer_linear(e, y, LLM_W_O, LLM_W_O_BIAS, layer));
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -420,7 +445,7 @@ static ir_val mlp(struct emit *e, ir_val x, int64_t layer) {
         ir_val gate = layer_linear(e, x, LLM_W_GATE, LLM_W_GATE_BIAS, layer);
         y = layer_gated(e, spread != 0 ? sparse(e, gate, spread) : gate, up);
     }
-    return layer_linear(e, y, LLM_W_DOWN, LLM_W_DOWN_BIAS, layer);
+    return layer_sum(e, layer_linear(e, y, LLM_W_DOWN, LLM_W_DOWN_BIAS, layer));
 }
 
 /* i32[n]: the index of the first maximum. Two reductions, which any compiler fuses, instead of one over pairs. */
@@ -436,7 +461,7 @@ ir_val layer_greatest(struct emit *e, ir_val x) {
 
 /* Experts beside the MLP, with norms of their own. */
 static ir_val beside(struct emit *e, ir_val x, int64_t layer) {
-    ir_val scale = layer_part(e, layer_weight(e, LLM_W_ROUTER_SCALE, layer), LLM_VALUES), unit = layer_unit(e, x);
+    ir_val scale = layer_part(e, layer_weight(e, LLM_W_ROUTER_SCALE, layer), LLM_VALUES), unit = layer_unit(e, x, 1);
     unit = build_binary(&e->b, IR_MULTIPLY, unit, layer_vector(e, scale, x));
     unit = build_scale(&e->b, unit, 1 / sqrt((double)e->c->hidden));
     ir_val y = layer_mixture(e, layer_norm(e, x, LLM_W_PRE_EXPERTS, layer), unit, layer);

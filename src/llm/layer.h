@@ -38,6 +38,8 @@ const struct llm_weight *layer_weight(const struct emit *e, enum llm_role role, 
 ir_val layer_part(const struct emit *e, const struct llm_weight *w, enum llm_part part);
 /* x, rounded where a product of `type` with the matrix wants it: product_round. */
 ir_val layer_rounded(struct emit *e, ir_val x, const struct llm_weight *w, enum ir_dtype type);
+/* The sum over the shards of the model, of what each of them has computed a part of; x itself of an undivided one. */
+ir_val layer_sum(struct emit *e, ir_val x);
 /* x f32[n, cols] times the transposed matrix: f32[n, rows]. With one row for each sequence, products take the inputs of a
    decode step. */
 ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w);
@@ -49,8 +51,8 @@ ir_val layer_vector(struct emit *e, ir_val v, ir_val like);
 ir_val layer_rows(struct emit *e, const struct llm_weight *w, ir_val ids, double scale);
 /* f32[N, hidden] of i32[N] */
 ir_val layer_embedding(struct emit *e, ir_val ids);
-/* x / sqrt(mean(x²) + eps), along the last dimension. */
-ir_val layer_unit(struct emit *e, ir_val x);
+/* x / sqrt(mean(x²) + eps), along the last dimension, of which each of `shards` devices has a part. */
+ir_val layer_unit(struct emit *e, ir_val x, int64_t shards);
 /* The same times the weight; layer norms: of x less its mean, plus a bias. */
 ir_val layer_norm(struct emit *e, ir_val x, enum llm_role role, int64_t layer);
 ir_val layer_activation(struct emit *e, ir_val x);

@@ -6,6 +6,7 @@
 #include "llm/packed.h"
 #include "runtime/pool.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ bool llm_precision_named(const char *name, enum llm_precision *out) {
 
 enum place { EMBED, LAYER, HEAD, OUTPUT };
 enum kind { MATRIX, TABLE, NORM, BIAS, BARE };
+enum division { WHOLE, ROWS, COLS, FIRST };
 enum size {
     NONE, HIDDEN, FFN, VOCAB, Q, QUERIES, KV, DIM, HEADS, EXPERT, EXPERT_FFN, EXPERT_BOTH, EXPERT_HIDDEN, ONE_FFN, SHARED_FFN,
     PLACES, TYPES,
@@ -45,22 +47,32 @@ static const struct row {
     enum place place;
     enum kind kind;
     enum size rows, cols;
+    enum division shard;
 } table[LLM_ROLES] = {
-#define WEIGHT(id, name, gguf, place, kind, rows, cols, when) {name, gguf, place, kind, rows, cols},
+#define WEIGHT(id, name, gguf, place, kind, rows, cols, shard, when) {name, gguf, place, kind, rows, cols, shard},
 #include "llm/weights.def"
 };
 
 void llm_weight_gguf_name(const struct llm_weight *w, char *out, size_t size) {
     const struct row *r = &table[w->role];
-    const char *suffix = r->kind == BIAS ? "bias" : "weight";
+    const char *suffix = r->kind == BIAS ? ".bias" : r->kind == BARE ? "" : ".weight";
     if (r->place == LAYER)
-        snprintf(out, size, "blk.%lld.%s.%s", (long long)w->layer, r->gguf, suffix);
+        snprintf(out, size, "blk.%lld.%s%s", (long long)w->layer, r->gguf, suffix);
     else
-        snprintf(out, size, "%s.%s", r->gguf, suffix);
+        snprintf(out, size, "%s%s", r->gguf, suffix);
 }
 
-bool llm_role_is_norm(enum llm_role role) {
-    return table[role].kind == NORM;
+bool llm_weight_continues(const struct llm_weight *w) {
+    const struct row *r = &table[w->role];
+    return w->role > 0 && r->kind == MATRIX && r[-1].kind == MATRIX && strcmp(r[-1].gguf, r->gguf) == 0;
+}
+
+bool llm_role_is_shifted(enum llm_role role) {
+    return table[role].kind == NORM && role != LLM_W_DELTA_NORM;
+}
+
+bool llm_role_is_table(enum llm_role role) {
+    return table[role].kind == TABLE;
 }
 
 static bool has_weight(const struct llm_config *c, enum llm_role role, int64_t layer) {
@@ -80,7 +92,7 @@ static bool has_weight(const struct llm_config *c, enum llm_role role, int64_t l
     const bool side = c->side != 0, layer_scale = c->layer_scale, rank = c->rank != 0, shared = c->shared_ffn != 0;
     const int64_t streams = c->streams;
     switch (role) {
-#define WEIGHT(id, name, gguf, place, kind, rows, cols, when) case LLM_W_##id: return when;
+#define WEIGHT(id, name, gguf, place, kind, rows, cols, shard, when) case LLM_W_##id: return when;
 #include "llm/weights.def"
     case LLM_ROLES: break;
     }
@@ -130,7 +142,8 @@ static int64_t size_of(const struct llm_config *c, enum size s, int64_t layer) {
 struct source {
     struct llm_packed packed;        /* values NULL: none */
     const struct llm_tensor *blocks; /* of a GGUF file */
-    bool owned;                      /* its data is a copy already */
+    bool owned;                      /* its data is a copy already, … */
+    bool cut;                        /* … of what the shard has of it */
 };
 
 struct naming;
@@ -284,6 +297,12 @@ static struct str model_name(struct load *l, const struct row *r, int64_t layer,
 
 /* Matrices that some files store one after the other in one. */
 static const struct { enum llm_role role; const char *name, *gguf; enum size before[2], all[3]; } joined[] = {
+    {LLM_W_STREAM_1, NULL, "altup_proj", {NONE, NONE}, {HIDDEN, HIDDEN, HIDDEN}},
+    {LLM_W_STREAM_2, NULL, "altup_proj", {HIDDEN, NONE}, {HIDDEN, HIDDEN, HIDDEN}},
+    {LLM_W_STREAM_3, NULL, "altup_proj", {HIDDEN, HIDDEN}, {HIDDEN, HIDDEN, HIDDEN}},
+    {LLM_W_UNSTREAM_1, NULL, "altup_unembd_proj", {NONE, NONE}, {HIDDEN, HIDDEN, HIDDEN}},
+    {LLM_W_UNSTREAM_2, NULL, "altup_unembd_proj", {HIDDEN, NONE}, {HIDDEN, HIDDEN, HIDDEN}},
+    {LLM_W_UNSTREAM_3, NULL, "altup_unembd_proj", {HIDDEN, HIDDEN}, {HIDDEN, HIDDEN, HIDDEN}},
     {LLM_W_Q, "self_attn.qkv_proj", "attn_qkv", {NONE, NONE}, {Q, KV, KV}},
     {LLM_W_K, "self_attn.qkv_proj", "attn_qkv", {Q, NONE}, {Q, KV, KV}},
     {LLM_W_V, "self_attn.qkv_proj", "attn_qkv", {Q, KV}, {Q, KV, KV}},
@@ -291,12 +310,15 @@ static const struct { enum llm_role role; const char *name, *gguf; enum size bef
     {LLM_W_UP, "mlp.gate_up_proj", "ffn_up", {FFN, NONE}, {FFN, FFN, NONE}},
 };
 
-/* Rows from … from + rows - 1 of a tensor of `all` rows; NULL if it has others. */
+/* Rows from … from + rows - 1 of a tensor of `all` rows, perhaps in several matrices; NULL if it has others. */
 static const struct llm_tensor *rows_of(struct load *l, const struct llm_tensor *t, int64_t from, int64_t rows, int64_t all) {
-    if (!t || t->rank != 2 || t->dims[0] != all)
+    bool several = t && t->rank == 3 && t->dims[1] > 0 && all % t->dims[1] == 0 && t->dims[0] == all / t->dims[1];
+    if (!several && (!t || t->rank != 2 || t->dims[0] != all))
         return NULL;
     struct llm_tensor *view = arena_dup(&l->m->arena, t, sizeof *t, _Alignof(struct llm_tensor));
     size_t row = t->bytes / (size_t)all;
+    view->dims[1] = t->dims[t->rank - 1];
+    view->rank = 2;
     view->dims[0] = rows;
     view->data = (const char *)t->data + (size_t)from * row;
     view->bytes = (size_t)rows * row;
@@ -314,8 +336,11 @@ static const struct llm_tensor *find_joined(struct load *l, enum llm_role role, 
         int64_t before = size_of(c, joined[i].before[0], layer) + size_of(c, joined[i].before[1], layer), all = 0;
         for (int k = 0; k < 3; k++)
             all += size_of(c, joined[i].all[k], layer);
-        snprintf(name, sizeof name, "%s.%lld.%s.weight", l->names->layers, (long long)layer,
-                 gguf ? joined[i].gguf : joined[i].name);
+        if (table[role].place == LAYER)
+            snprintf(name, sizeof name, "%s.%lld.%s.weight", l->names->layers, (long long)layer,
+                     gguf ? joined[i].gguf : joined[i].name);
+        else
+            snprintf(name, sizeof name, "%s.weight", gguf ? joined[i].gguf : "");
         return rows_of(l, llm_tensors_find(&l->m->files, name), before, rows, all);
     }
     return NULL;
@@ -417,6 +442,127 @@ static hilo_status join_gpt_oss(struct load *l, const struct llm_weight *w, bool
     return HILO_OK;
 }
 
+/* ---- shards ----------------------------------------------------------------------------------- */
+
+/* What a shard has of a weight: of each of `blocks` equal blocks of rows `rows` of them, from `row` on, and of the columns one
+   of `parts` equal parts, `part`. */
+struct cut { int64_t blocks, row, rows, part, parts; };
+
+/* False: all of it. */
+static bool find_cut(const struct llm_model *m, const struct llm_weight *w, struct cut *out) {
+    const struct llm_config *c = &m->config;
+    const struct row *r = &table[w->role];
+    struct llm_shard s = m->shard;
+    *out = (struct cut){.blocks = 1, .rows = w->rows, .parts = 1};
+    if (r->shard == COLS)
+        out->part = s.index, out->parts = s.count;
+    if (r->shard != ROWS || (r->rows == VOCAB && w->rows % s.count))
+        return r->shard == COLS && s.count > 1;
+    out->blocks = r->rows == EXPERT_FFN ? c->experts : r->rows == EXPERT_BOTH ? 2 * c->experts : 1;
+    int64_t pieces = r->rows == KV ? c->layer[w->layer].kv_heads : w->rows / out->blocks, n = w->rows / out->blocks / pieces;
+    out->rows = n * llm_shard_range(pieces, s, &out->row);
+    out->row *= n;
+    return s.count > 1;
+}
+
+static void disown(struct llm_model *m, const void *p) {
+    for (size_t i = 0; i < m->nowned; i++)
+        if (m->owned[i].p == p && p) {
+            mem_free(&m->arena.al, m->owned[i].p, m->owned[i].n);
+            m->owned[i].p = NULL, m->owned[i].n = 0;
+        }
+}
+
+static bool is_owned(const struct llm_model *m, const void *p) {
+    for (size_t i = 0; i < m->nowned; i++)
+        if (m->owned[i].p == p && p)
+            return true;
+    return false;
+}
+
+/* Consecutive rows of a mapped file stay there; else the part is copied, and what it was copied from is not kept. */
+static bool cut_param(struct llm_model *m, const struct cut *x, struct llm_param *p) {
+    const char *from = p->data;
+    size_t row = p->bytes / (size_t)p->dims[0], bytes = row / (size_t)x->parts, before = p->bytes;
+    int64_t block = p->dims[0] / x->blocks;
+    p->dims[0] = x->blocks * x->rows;
+    if (p->rank == 2)
+        p->dims[1] /= x->parts;
+    p->bytes = (size_t)p->dims[0] * bytes;
+    if (!from)
+        return true;
+    if (x->blocks == 1 && x->parts == 1 && !is_owned(m, from)) {
+        p->data = from + (size_t)x->row * row;
+        return true;
+    }
+    char *to = own(m, p->bytes);
+    p->data = to;
+    for (int64_t b = 0; b < x->blocks && to; b++)
+        for (int64_t i = 0; i < x->rows; i++, to += bytes)
+            memcpy(to, from + (size_t)(b * block + x->row + i) * row + (size_t)x->part * bytes, bytes);
+    disown(m, from);
+    llm_tensors_release_pages(&m->files, from, before);
+    return p->data != NULL;
+}
+
+/* Columns are divided between groups, or blocks, of which a row has n. */
+static hilo_status check_cols(struct load *l, struct str name, int64_t n, const char *what, int64_t parts) {
+    return n % parts == 0 ? HILO_OK
+                          : diag_error(l->d, HILO_UNIMPLEMENTED, "tensor '%s' has %lld %s in a row, which cannot be divided by "
+                                       "%lld devices", name.p, (long long)n, what, (long long)parts);
+}
+
+/* Leaves of a weight what the shard has of it. */
+static hilo_status cut_weight(struct load *l, struct llm_weight *w, struct llm_param *params, uint32_t n) {
+    struct llm_model *m = l->m;
+    struct cut x;
+    bool fits = true;
+    if (table[w->role].shard == FIRST && m->shard.index > 0 && !m->described) {
+        void *zeros = own(m, params->bytes);
+        if (zeros)
+            params->data = memset(zeros, 0, params->bytes);
+        fits = zeros != NULL;
+    }
+    if (find_cut(m, w, &x)) {
+        bool grouped = w->groups > 1;
+        int64_t pieces = grouped ? w->groups : w->cols * (w->bits ? (int64_t)w->bits : 8) / 8;
+        HILO_TRY(check_cols(l, params->name, pieces, grouped ? "groups" : "bytes", x.parts));
+        for (uint32_t k = 0; k < n && fits; k++) {
+            struct cut one = x;
+            if (k && w->groups == 1) /* a scale of a whole row belongs to all parts */
+                one.part = 0, one.parts = 1;
+            fits = cut_param(m, &one, &params[k]);
+        }
+        w->rows = x.blocks * x.rows;
+        w->cols /= x.parts;
+        w->groups = w->groups > 1 ? w->groups / x.parts : w->groups;
+    }
+    return fits ? HILO_OK : diag_error(l->d, HILO_RESOURCE_EXHAUSTED, "out of memory for the tensor '%s'", params->name.p);
+}
+
+/* The same of a plain matrix before it is converted, where that needs no copy: only the rows of the shard are converted. */
+static hilo_status cut_before(struct load *l, struct llm_weight *w, struct llm_param *from, bool *done) {
+    struct cut x;
+    *done = find_cut(l->m, w, &x) && x.blocks == 1 && x.parts == 1 && !is_owned(l->m, from->data);
+    return *done ? cut_weight(l, w, from, 1) : HILO_OK;
+}
+
+/* The same of a copy of all experts. */
+static hilo_status cut_copy(struct load *l, struct llm_weight *w, const struct llm_tensor **t) {
+    struct llm_tensor *part = arena_dup(&l->m->arena, *t, sizeof **t, _Alignof(struct llm_tensor));
+    struct llm_param p = {.name = part->name, .dtype = part->dtype, .rank = part->rank, .dims = {part->dims[0], part->dims[1]},
+                          .data = part->data, .bytes = part->bytes};
+    struct cut x;
+    if (part->format && part->format->unpack && find_cut(l->m, w, &x))
+        HILO_TRY(check_cols(l, part->name, w->cols / part->format->elements, "blocks", x.parts));
+    HILO_TRY(cut_weight(l, w, &p, 1));
+    part->dims[0] = p.dims[0], part->dims[1] = p.dims[1];
+    part->data = p.data;
+    part->bytes = p.bytes;
+    *t = part;
+    return HILO_OK;
+}
+
 static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer) {
     const struct row *r = &table[role];
     const struct llm_config *c = &l->m->config;
@@ -424,7 +570,7 @@ static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer)
                            .cols = size_of(c, r->cols, layer)};
     char base[128], name[160];
     bool gguf = l->m->files.gguf;
-    const char *suffix = r->kind == BIAS ? "bias" : r->kind == BARE && !gguf ? "" : "weight";
+    const char *suffix = r->kind == BIAS ? "bias" : r->kind == BARE ? "" : "weight";
     base_name(r, layer, l->names, base, sizeof base);
     const struct llm_tensor *t = find(l, base, suffix, name, sizeof name);
     if (!t && gguf && role == LLM_W_FFN_NORM) { /* gpt-oss calls it as families do that have one after attention */
@@ -447,10 +593,18 @@ static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer)
         flat->rank = 2, flat->dims[1] = t->dims[2];
         t = flat;
     }
+    if (copied && t->rank == 2)
+        HILO_TRY(cut_copy(l, &w, &t));
+    if (t && t->rank == 1 && w.rows == 1 && w.cols == t->dims[0]) { /* a table of one row */
+        struct llm_tensor *flat = arena_dup(&l->m->arena, t, sizeof *t, _Alignof(struct llm_tensor));
+        flat->rank = 2, flat->dims[0] = 1, flat->dims[1] = w.cols;
+        t = flat;
+    }
     bool other = r->kind == MATRIX && (!t || t->dims[0] != w.rows);
     const struct llm_tensor *part = other ? find_joined(l, role, layer, w.rows) : NULL;
     t = part ? part : t;
-    struct source source = {.blocks = t && t->format && t->format->unpack && r->kind == MATRIX ? t : NULL, .owned = copied};
+    struct source source = {.blocks = t && t->format && t->format->unpack && r->kind == MATRIX ? t : NULL, .owned = copied,
+                            .cut = copied && t->rank == 2};
     w.first = l->params.n;
     if (!t && r->kind == MATRIX)
         HILO_TRY(llm_packed_find(&l->m->files, c, base, w.rows, w.cols, l->d, &source.packed));
@@ -493,14 +647,6 @@ const struct llm_weight *llm_model_weight(const struct llm_model *m, enum llm_ro
 }
 
 /* ---- converting and quantising --------------------------------------------------------------- */
-
-static void disown(struct llm_model *m, const void *p) {
-    for (size_t i = 0; i < m->nowned; i++)
-        if (m->owned[i].p == p && p) {
-            mem_free(&m->arena.al, m->owned[i].p, m->owned[i].n);
-            m->owned[i].p = NULL, m->owned[i].n = 0;
-        }
-}
 
 /* X.weight, X.scales, X.biases */
 static struct str part_name(struct llm_model *m, struct str weight, enum llm_part part) {
@@ -695,33 +841,54 @@ static bool make_own(struct llm_model *m, struct llm_param *p, bool owned) {
     return copy != NULL;
 }
 
-/* The rows of each head from pairs of neighbours to two halves. */
-static bool split_halves(struct load *l, struct llm_param *p, int64_t dim) {
+/* b x a pieces of a file to a x b; `before` has room for them. */
+static void transpose_pieces(char *at, const struct llm_gguf_order *o, size_t piece, char *before) {
+    int64_t n = o->a * o->b;
+    memcpy(before, at, (size_t)n * piece);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(at + (size_t)(i % o->a * o->b + i / o->a) * piece, before + (size_t)i * piece, piece);
+}
+
+/* Rows or columns of a parameter in the order of models. */
+static bool undo_order(struct load *l, const struct llm_param *p, const struct llm_gguf_order *o) {
     hilo_allocator al = l->m->arena.al;
-    size_t row = p->bytes / (size_t)p->dims[0], head = (size_t)dim * row;
-    char *before = mem_alloc(&al, head), *at = (char *)(uintptr_t)p->data;
-    for (int64_t h = 0; before && h < p->dims[0] / dim; h++, at += head) {
-        memcpy(before, at, head);
-        for (int64_t i = 0; i < dim; i++)
-            memcpy(at + (size_t)i * row, before + (size_t)(i < dim / 2 ? 2 * i : 2 * (i - dim / 2) + 1) * row, row);
-    }
-    mem_free(&al, before, before ? head : 0);
+    size_t row = p->bytes / (size_t)p->dims[0], n = (size_t)(o->a * o->b), piece = o->columns ? row / n : (size_t)o->unit * row;
+    if (o->columns && p->rank == 2 && p->dims[1] == 1) /* a scale of a whole row */
+        return true;
+    char *before = mem_alloc(&al, n * piece), *at = (char *)(uintptr_t)p->data;
+    int64_t stretches = o->columns ? p->dims[0] : (p->dims[0] - o->first) / (o->a * o->b * o->unit); /* of a shard, fewer */
+    at += o->columns ? 0 : (size_t)o->first * row;
+    for (int64_t i = 0; before && i < stretches; i++, at += n * piece)
+        transpose_pieces(at, o, piece, before);
+    mem_free(&al, before, before ? n * piece : 0);
     return before != NULL;
+}
+
+/* Whether the pieces of a row are whole values and groups. */
+static bool divides(const struct load *l, const struct llm_weight *w, const struct llm_gguf_order *o) {
+    int64_t n = o->a * o->b;
+    return !o->columns || !w->bits || ((w->groups == 1 || w->groups % n == 0) &&
+                                       l->params.v[w->first].dims[1] % n == 0);
 }
 
 static hilo_status undo_changes(struct load *l, const struct llm_weight *w, bool owned) {
     struct llm_model *m = l->m;
     const struct llm_config *c = &m->config;
-    enum llm_role r = w->role;
-    bool heads = c->interleaved && (r == LLM_W_Q || r == LLM_W_K || r == LLM_W_Q_BIAS || r == LLM_W_K_BIAS);
-    bool norm = c->shifted_norms && table[r].kind == NORM;
+    struct llm_gguf_order order;
+    bool moved = m->files.gguf && llm_gguf_order(c, w, c->interleaved, &order);
+    bool norm = c->shifted_norms && llm_role_is_shifted(w->role), decay = m->files.gguf && w->role == LLM_W_DELTA_DECAY;
+    if ((norm || decay) && l->params.v[w->first].dtype != IR_F32_T)
+        return diag_error(l->d, HILO_INVALID_ARGUMENT, "tensor '%s' is not in F32", l->params.v[w->first].name.p);
+    if (moved && !divides(l, w, &order))
+        return diag_error(l->d, HILO_UNIMPLEMENTED, "tensor '%s': blocks are not whole in each of %lld heads",
+                          l->params.v[w->first].name.p, (long long)(order.a * order.b));
     bool fits = true;
-    for (uint32_t i = 0; i < w->nparams && (heads || norm) && fits && !m->described; i++) {
+    for (uint32_t i = 0; i < w->nparams && (moved || norm || decay) && fits && !m->described; i++) {
         struct llm_param *p = &l->params.v[w->first + i];
-        fits = make_own(m, p, owned) && (!heads || split_halves(l, p, c->head_dim));
+        fits = make_own(m, p, owned) && (!moved || undo_order(l, p, &order));
         float *x = (float *)(uintptr_t)p->data;
-        for (int64_t k = 0; norm && fits && p->dtype == IR_F32_T && k < p->dims[0]; k++)
-            x[k] -= 1;
+        for (int64_t k = 0; (norm || decay) && fits && k < p->dims[0]; k++)
+            x[k] = decay ? logf(-x[k]) : x[k] - 1;
     }
     return fits ? HILO_OK : diag_error(l->d, HILO_RESOURCE_EXHAUSTED, "out of memory");
 }
@@ -750,21 +917,28 @@ static hilo_status convert(struct load *l) {
     l->params.n = l->params.cap = 0;
     for (uint32_t i = 0; i < l->weights.n; i++) {
         struct llm_weight *w = &l->weights.v[i];
-        const struct llm_param *from = &stored[w->first];
+        struct llm_param from[3]; /* as many as are stored */
+        memcpy(from, &stored[w->first], w->nparams * sizeof *from);
         size_t owned = m->nowned;
+        bool cut = l->sources.v[i].cut;
         w->first = l->params.n;
         if (l->sources.v[i].packed.values)
             HILO_TRY(convert_packed(l, w, from, &l->sources.v[i].packed));
         else if (l->sources.v[i].blocks)
             HILO_TRY(convert_blocks(l, w, from, l->sources.v[i].blocks));
-        else if (table[w->role].kind == MATRIX && !w->bits)
+        else if (table[w->role].kind == MATRIX && !w->bits) {
+            if (!cut)
+                HILO_TRY(cut_before(l, w, from, &cut));
             HILO_TRY(convert_weight(l, w, from));
-        else
+        } else {
             for (uint32_t k = 0; k < w->nparams; k++)
                 ARENA_PUSH(&m->arena, &l->params, from[k]);
+        }
         if (l->sources.v[i].owned && m->nowned != owned) /* converted from a copy */
             disown(m, from->data);
         HILO_TRY(undo_changes(l, w, m->nowned != owned));
+        if (!cut)
+            HILO_TRY(cut_weight(l, w, &l->params.v[w->first], w->nparams));
         for (uint32_t k = w->first; k < l->params.n && m->nowned == owned && !l->sources.v[i].owned; k++)
             want_stored(l, &l->params.v[k]);
         if (l->progress && l->progress->report)
@@ -791,10 +965,13 @@ static void choose_types(struct llm_model *m, enum llm_precision wanted) {
 
 static hilo_status load_weights(struct load *l) {
     struct llm_model *m = l->m;
-    enum { COPIES = 4 }; /* of a weight: its parts, and one that it is converted from */
+    enum { COPIES = 7 }; /* of a weight: its parts, one that they are converted from, and those of a shard */
     size_t most = COPIES * LLM_ROLES * ((size_t)m->config.layers + 2);
+    HILO_TRY(llm_shard_check(&m->config, m->shard.count, l->d));
     l->written = find_naming(l);
     l->names = m->files.gguf ? &gguf_names : l->written;
+    if (m->files.gguf && m->config.experts && !m->config.sinks)
+        m->config.joined_experts = expert_tensor(l, "ffn_gate_up_exps", 0, 0) != NULL;
     m->config.joined_experts |= m->config.experts && !m->config.sinks && (expert_tensor(l, "mlp.experts.gate_up_proj", 0, 0) ||
                                                                           expert_tensor(l, "experts.gate_up_proj", 0, 0));
     m->owned = arena_array(&m->arena, most, sizeof *m->owned, _Alignof(max_align_t));
@@ -811,6 +988,7 @@ static hilo_status load_weights(struct load *l) {
     for (size_t i = 0; i < m->nparams; i++)
         m->bytes += m->params[i].bytes;
     choose_types(m, l->wanted);
+    llm_shard_config(&m->config, m->shard.count);
     return HILO_OK;
 }
 
@@ -840,17 +1018,18 @@ static hilo_status open_model(struct load *l, const char *dir, hilo_allocator al
     return status;
 }
 
-hilo_status llm_model_open(const char *dir, enum llm_precision precision, const struct llm_progress *progress,
-                           struct rt_pool *pool, hilo_allocator al, struct diag_list *d, struct llm_model *out) {
+hilo_status llm_model_open(const char *dir, enum llm_precision precision, struct llm_shard shard,
+                           const struct llm_progress *progress, struct rt_pool *pool, hilo_allocator al, struct diag_list *d,
+                           struct llm_model *out) {
     struct load l = {.m = out, .d = d, .progress = progress, .pool = pool, .wanted = precision};
-    *out = (struct llm_model){.nparams = 0};
+    *out = (struct llm_model){.shard = shard};
     return open_model(&l, dir, al);
 }
 
 hilo_status llm_model_describe(const char *dir, enum llm_precision precision, hilo_allocator al, struct diag_list *d,
                                struct llm_model *out) {
     struct load l = {.m = out, .d = d, .wanted = precision};
-    *out = (struct llm_model){.described = true};
+    *out = (struct llm_model){.shard = LLM_UNDIVIDED, .described = true};
     return open_model(&l, dir, al);
 }
 

@@ -16,10 +16,11 @@
 #define HILO_LLM_MODEL_H
 
 #include "llm/config.h"
+#include "llm/shard.h"
 #include "llm/tensors.h"
 
 enum llm_role {
-#define WEIGHT(id, name, gguf, place, kind, rows, cols, when) LLM_W_##id,
+#define WEIGHT(id, name, gguf, place, kind, rows, cols, shard, when) LLM_W_##id,
 #include "llm/weights.def"
     LLM_ROLES
 };
@@ -62,7 +63,8 @@ struct llm_weight {
 };
 
 struct llm_model {
-    struct llm_config config;
+    struct llm_config config;   /* heads and widths are those of the shard */
+    struct llm_shard shard;
     struct llm_tensors files;
     struct llm_weight *weights; /* in the order of weights.def, layer by layer */
     size_t nweights;
@@ -85,20 +87,33 @@ struct llm_progress {
 
 struct rt_pool;
 
-/* Reads a model: a directory, or a GGUF file. The diagnostic names a weight that is missing or
-   has another type than the config calls for. `progress` and
-   the thread pool, which convert weights, may be NULL. */
-hilo_status llm_model_open(const char *dir, enum llm_precision precision, const struct llm_progress *progress,
-                           struct rt_pool *pool, hilo_allocator al, struct diag_list *d, struct llm_model *out);
+/* Reads a model: a directory, or a GGUF file; only a shard of it, unless `shard` is LLM_UNDIVIDED. The diagnostic names a
+   weight that is missing, has another type than the config calls for, or cannot be divided. `progress` and the thread pool,
+   which convert weights, may be NULL. */
+hilo_status llm_model_open(const char *dir, enum llm_precision precision, struct llm_shard shard,
+                           const struct llm_progress *progress, struct rt_pool *pool, hilo_allocator al, struct diag_list *d,
+                           struct llm_model *out);
 /* The same, to emit programs: weights that would be converted have a type but no data. */
 hilo_status llm_model_describe(const char *dir, enum llm_precision precision, hilo_allocator al, struct diag_list *d,
                                struct llm_model *out);
 void llm_model_close(struct llm_model *m);
 /* Returns the weight in that role, or NULL if the model has none. */
 const struct llm_weight *llm_model_weight(const struct llm_model *m, enum llm_role role, int64_t layer);
-/* The name of a weight in GGUF files, and whether it is of a norm. */
+/* ---- weights in GGUF files (gguf_order.c) ------------------------------------------------------ */
+
+/* The name of a weight; and whether it continues the tensor of the one before it. */
 void llm_weight_gguf_name(const struct llm_weight *w, char *out, size_t size);
-bool llm_role_is_norm(enum llm_role role);
+bool llm_weight_continues(const struct llm_weight *w);
+/* Whether architectures with shifted norms store it with 1 added; whether it is a table, which is not quantised. */
+bool llm_role_is_shifted(enum llm_role role);
+bool llm_role_is_table(enum llm_role role);
+/* Rows or columns that are in another order: from the first on, each of `count` stretches has a x b pieces of `unit` rows in a
+   model, and b x a of them in a file. */
+struct llm_gguf_order { bool columns; int64_t first, count, a, b, unit; };
+/* False if the order is the same. `interleaved`: GGUF_INTERLEAVED. */
+bool llm_gguf_order(const struct llm_config *c, const struct llm_weight *w, bool interleaved, struct llm_gguf_order *out);
+/* The row or column of a model that is at place i of a file. */
+int64_t llm_gguf_source(const struct llm_gguf_order *o, int64_t i);
 /* Writes the model as a GGUF file with the tokenizer and template of `from`: matrices in the format `type`, f32, f16, bf16,
    q8_0, q4_0 or q4_1, or, if it is NULL, as they are in memory. Families and tokenizers that have no place there are
    refused. */

@@ -112,9 +112,14 @@ static hilo_status write_weights(const struct llm_model *m, const char *to, stru
         v[i] = (struct llm_tensor){.name = p->name, .dtype = p->dtype, .rank = p->rank, .dims = {p->dims[0], p->dims[1]},
                                    .data = p->data, .bytes = p->bytes};
     }
-    for (size_t i = 0; i < m->nweights; i++) { /* as MLX stores them, eight in a word */
+    for (size_t i = 0; i < m->nweights; i++) {
         const struct llm_weight *w = &m->weights[i];
-        if (w->bits == 4 && w->offsets && w->cols % 8 == 0) {
+        if (w->role == LLM_W_DELTA_CONV) { /* kernels of a depthwise convolution */
+            v[w->first].rank = 3;
+            v[w->first].dims[1] = 1;
+            v[w->first].dims[2] = w->cols;
+        }
+        if (w->bits == 4 && w->offsets && w->cols % 8 == 0) { /* as MLX stores them, eight in a word */
             v[w->first].dtype = IR_UI32_T;
             v[w->first].dims[1] = w->cols / 8;
         }

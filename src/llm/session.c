@@ -42,11 +42,30 @@ static void report(struct llm_session *s, const char *what, double done) {
         s->o.progress.report(s->o.progress.user, what, done);
 }
 
+/* The shards of the devices here. */
+static hilo_status open_shards(struct llm_session *s, const char *dir, hilo_allocator al, struct diag_list *d) {
+    struct comm *comm = rt_client_comm(s->client);
+    uint32_t here = s->engine->devices, first = comm ? comm_node_get(comm, comm_self(comm))->first_device : 0;
+    struct llm_shard shard = {first, rt_client_world(s->client, NULL)};
+    struct rt_pool *pool = rt_client_pool(s->client);
+    HILO_TRY(llm_model_open(dir, s->o.precision, shard, &s->o.progress, pool, al, d, &s->model));
+    s->others = here > 1 ? mem_alloc(&al, (here - 1) * sizeof *s->others) : NULL;
+    if (here > 1 && !s->others)
+        return HILO_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 1; i < here; i++) /* which can be closed, also after an error */
+        s->others[i - 1] = (struct llm_model){.nparams = 0};
+    for (uint32_t i = 1; i < here; i++) {
+        shard.index++;
+        HILO_TRY(llm_model_open(dir, s->o.precision, shard, &s->o.progress, pool, al, d, &s->others[i - 1]));
+    }
+    return HILO_OK;
+}
+
 static hilo_status read_files(struct llm_session *s, const char *dir) {
     hilo_allocator al = *rt_client_allocator(s->client);
     struct diag_list d;
     diag_init(&d, al);
-    hilo_status status = llm_model_open(dir, s->o.precision, &s->o.progress, rt_client_pool(s->client), al, &d, &s->model);
+    hilo_status status = open_shards(s, dir, al, &d);
     if (status == HILO_OK)
         status = llm_tok_open(dir, al, &d, &s->tok);
     if (status == HILO_OK)
@@ -65,13 +84,19 @@ static hilo_status read_files(struct llm_session *s, const char *dir) {
 
 static hilo_status upload_weights(struct llm_session *s) {
     const struct llm_model *m = &s->model;
-    for (size_t i = 0; i < m->nparams; i++) {
+    uint32_t here = s->engine->devices;
+    const void **data = mem_alloc(rt_client_allocator(s->client), here * sizeof *data);
+    hilo_status status = data ? HILO_OK : llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    for (size_t i = 0; i < m->nparams && status == HILO_OK; i++) {
         const struct llm_param *p = &m->params[i];
-        hilo_dtype t = ir_dtype_get(p->dtype)->number;
-        HILO_TRY(s->engine->ops->upload(s->engine, t, p->dims, p->rank, p->data, true, &s->weights[i]));
+        for (uint32_t k = 0; k < here; k++)
+            data[k] = k ? s->others[k - 1].params[i].data : p->data;
+        status = s->engine->ops->keep(s->engine, ir_dtype_get(p->dtype)->number, p->dims, p->rank, data, &s->weights[i]);
         report(s, "uploading", (double)(i + 1) / (double)m->nparams);
     }
-    return HILO_OK;
+    if (data)
+        mem_free(rt_client_allocator(s->client), data, here * sizeof *data);
+    return status;
 }
 
 static bool make_room(struct llm_session *s) {
@@ -127,6 +152,15 @@ hilo_status llm_session_open(hilo_client *client, const char *dir, const struct 
     return status;
 }
 
+bool llm_session_follows(const struct llm_session *s) {
+    struct comm *comm = rt_client_comm(s->client);
+    return comm && comm_self(comm) > 0;
+}
+
+hilo_status llm_session_follow(struct llm_session *s) {
+    return llm_engine_follow(s->engine);
+}
+
 hilo_status llm_session_fork(struct llm_session *s, struct llm_session **out) {
     struct llm_session *f = mem_alloc(rt_client_allocator(s->client), sizeof *f);
     if (!f)
@@ -178,11 +212,15 @@ void llm_session_close(struct llm_session *s) {
             s->engine->ops->release_program(s->engine, s->programs[i].program);
     }
     if (!s->root) {
+        uint32_t others = s->others ? s->engine->devices - 1 : 0;
         llm_engine_close(s->engine);
         llm_tok_free(s->tok);
         llm_chat_close(&s->chat);
         llm_embedding_close(&s->embedding);
         llm_model_close(&s->model);
+        for (uint32_t i = 0; i < others; i++)
+            llm_model_close(&s->others[i]);
+        mem_free(rt_client_allocator(client), s->others, others * sizeof *s->others);
     }
     mem_free(rt_client_allocator(client), s->programs, s->nprograms * sizeof *s->programs);
     llm_ids_free(&s->seen);
@@ -208,10 +246,13 @@ static size_t cache_bytes(const struct llm_session *s, int64_t context) {
 }
 
 struct llm_capabilities llm_session_capabilities(const struct llm_session *s) {
+    size_t here = s->engine->devices, bytes = s->model.bytes;
+    for (size_t i = 1; i < here; i++)
+        bytes += s->others[i - 1].bytes;
     return (struct llm_capabilities){
         .engine = s->engine->ops->name, .family = s->model.config.family, .has_template = s->chat.template.n > 0,
         .precision = s->model.precision, .context = s->limit, .batch = s->batch, .vocab = s->model.config.vocab,
-        .weight_bytes = s->model.bytes, .cache_bytes = cache_bytes(s, s->limit)};
+        .weight_bytes = bytes, .cache_bytes = here * cache_bytes(s, s->limit), .devices = s->model.shard.count};
 }
 
 struct llm_traffic llm_session_traffic(const struct llm_session *s) {
@@ -308,21 +349,12 @@ static int64_t most_read(const struct llm_session *s) {
 
 /* Zeros: entries that are not written yet are multiplied by probabilities of 0, and must be finite. */
 static hilo_status new_cache(struct llm_session *s, int64_t context) {
-    size_t bytes = 0;
-    for (int64_t i = 0; i < s->model.config.arrays; i++) {
-        struct llm_array a = llm_cache_array(&s->model, i, s->batch, context);
-        bytes = array_bytes(&a) > bytes ? array_bytes(&a) : bytes;
-    }
-    void *zeros = mem_alloc(rt_client_allocator(s->client), bytes);
-    hilo_status status = zeros ? HILO_OK : llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory for the cache");
-    if (zeros)
-        memset(zeros, 0, bytes);
+    hilo_status status = HILO_OK;
     release_cache(s);
     for (int64_t i = 0; i < s->model.config.arrays && status == HILO_OK; i++) {
         struct llm_array a = llm_cache_array(&s->model, i, s->batch, context);
-        status = s->engine->ops->upload(s->engine, ir_dtype_get(a.dtype)->number, a.dims, 4, zeros, false, &s->cache[i]);
+        status = s->engine->ops->upload(s->engine, ir_dtype_get(a.dtype)->number, a.dims, 4, NULL, &s->cache[i]);
     }
-    mem_free(rt_client_allocator(s->client), zeros, bytes);
     if (status == HILO_OK)
         s->context = context;
     else
@@ -380,7 +412,7 @@ static hilo_status reserve(struct llm_session *s, int64_t need) {
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 static hilo_status upload_i32(struct llm_session *s, const int32_t *v, int64_t rows, int64_t cols, void **out) {
-    return s->engine->ops->upload(s->engine, HILO_S32, (int64_t[]){rows, cols}, cols ? 2 : 1, v, false, out);
+    return s->engine->ops->upload(s->engine, HILO_S32, (int64_t[]){rows, cols}, cols ? 2 : 1, v, out);
 }
 
 static hilo_status check_weights(struct llm_session *s) {

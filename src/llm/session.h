@@ -32,7 +32,8 @@ struct llm_program { struct llm_graph graph; void *program; };
 struct llm_session {
     struct llm_session *root;       /* of a fork: model, engine, weights and programs are those of `root`; else NULL */
     hilo_client *client;
-    struct llm_model model;
+    struct llm_model model;         /* the shard of the first device here, if there are several */
+    struct llm_model *others;       /* those of the other devices here: engine->devices - 1 */
     struct llm_tok *tok;
     struct llm_chat chat;
     struct llm_embedding embedding; /* how llm_session_embed pools */
@@ -54,8 +55,13 @@ struct llm_session {
     double load_ms, compile_ms;
 };
 
+/* A client with several devices divides the model over them (shard.h). Where they belong to several nodes, each opens the same
+   session: that of node 0 is used, the others follow it. */
 hilo_status llm_session_open(hilo_client *client, const char *dir, const struct llm_session_options *o,
                              struct llm_session **out);
+/* Whether the session is to follow that of node 0, and following it until that is closed. */
+bool llm_session_follows(const struct llm_session *s);
+hilo_status llm_session_follow(struct llm_session *s);
 void llm_session_close(struct llm_session *s); /* NULL is fine */
 /* One more sequence on the model, engine and programs of `s`, which has a batch of one and must outlive it: a session that has
    read nothing yet, with a cache of its own. */
@@ -67,7 +73,8 @@ struct llm_capabilities {
     bool has_template;              /* of conversations */
     enum llm_precision precision;
     int64_t context, batch, vocab;
-    size_t weight_bytes, cache_bytes;   /* cache_bytes: of a whole context */
+    size_t weight_bytes, cache_bytes;   /* of all devices here; cache_bytes: of a whole context */
+    int64_t devices;                /* of all nodes, over which the model is divided */
 };
 struct llm_capabilities llm_session_capabilities(const struct llm_session *s);
 

@@ -151,12 +151,19 @@ static bool can_pack_on_first_use(const struct blocking *b) {
            c->result[b->column].stride[b->rhs] == 1 && b->sum.cut + 1 == c->nsum;
 }
 
-/* The size of register tiles and panels. */
+/* The size of register tiles and panels. Panels of half as many vectors, but not of one, which would take more loads than
+   multiply-adds, are taken where a tile then has all rows, which reads each panel once, and where panels of all parts belong
+   together, so that there are enough for all threads. */
 static void find_tile(struct blocking *b) {
     const struct contraction *c = b->c;
     int64_t columns = c->result[b->column].size;
     uint32_t rows;
-    b->panel.size = contract_lanes(c, columns, &rows);
+    b->panel.size = contract_lanes(c, columns / b->parts, &rows);
+    bool half = b->parts > 1 || (b->once && b->rows.size > rows && b->rows.size <= 2 * rows);
+    if (half && b->panel.size >= 4 * contract_vector(c)) {
+        b->panel.size /= 2;
+        rows *= 2;
+    }
     b->tile.size = best_tile(b->rows.size, b->rows.size < rows ? b->rows.size : rows);
     if (b->kernel == BLOCK_TILES) { /* four tiles of sums: two by two, if there are as many rows and columns */
         b->tile.size = b->rows.size >= 2 * block_unit(b) ? 2 * block_unit(b) : block_unit(b);
@@ -256,6 +263,7 @@ static void find_blocks(struct blocking *b) {
     }
     tile->block = even(tile->count, tile->block);
     panel->block = even(panel->count, panel->block);
+    panel->block = panel->block < b->parts ? b->parts : panel->block - panel->block % b->parts;
 }
 
 static const struct ir_dtype_info *operand_type(const struct contraction *c, uint32_t side) {
@@ -340,7 +348,7 @@ static bool pays_for_few(const struct blocking *b) {
 }
 
 static bool find(struct contraction *c, uint32_t column, struct blocking *b) {
-    *b = (struct blocking){.c = c, .column = column};
+    *b = (struct blocking){.c = c, .column = column, .parts = c->l->kernel->parts ? c->l->kernel->parts : 1};
     if (c->l->native || c->l->kernel->strict || c->nsum == 0 || c->acc == KIR_I1)
         return false;
     b->rhs = c->result[column].stride[1] != 0;
@@ -359,6 +367,8 @@ static bool find(struct contraction *c, uint32_t column, struct blocking *b) {
     bool pays = b->kernel == BLOCK_TILES ? b->rows.size >= block_unit(b)
                                          : b->rows.size >= (b->once ? BLOCK_ROWS_ONCE : BLOCK_ROWS) || is_read_again(b) ||
                                                pays_for_few(b);
+    if (b->parts > 1) /* fuse/parts.c has decided */
+        return true;
     return pays && work >= (double)least && c->result[column].size >= 8;
 }
 
@@ -390,11 +400,18 @@ static kir_val next_lines(struct blocking *b, const struct block *at, kir_val p)
 
 /* Prefetches this tile's part of that, as many elements a line, which is less work than an exact division: what comes after
    that panel is wanted as well. Prepacked panels are in a far cache, and a block takes little more time for a panel than it
-   takes to come from there. */
+   takes to come from there. Where a tile has all rows, all that it reads comes from there. */
 static void prefetch_panel(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val line) {
     struct lower *l = b->c->l;
     if (b->rhs_pack != RHS_PREPACK)
         return;
+    if (b->tile.count == 1) {
+        int64_t bytes = kir_type_bits(b->c->acc) / 8, ahead = l->target->prefetch_bytes;
+        kir_val at0 = lower_mul(l, lower_add(l, block_first_line(b, at, p), line), b->panel.size);
+        for (int64_t i = 0; ahead && i < b->panel.size * bytes; i += l->target->line_bytes)
+            kir_prefetch(l->k, b->rhs_buffer, lower_add(l, at0, kir_i64(l->k, (ahead + i) / bytes)));
+        return;
+    }
     kir_val part = lower_mul(l, lower_add(l, lower_mul(l, t, b->sum.depth), line), ceil_div(b->panel.size, b->tile.block));
     kir_prefetch(l->k, b->rhs_buffer, lower_add(l, lower_mul(l, next_lines(b, at, p), b->panel.size), part));
 }
@@ -431,7 +448,15 @@ static void multiply_lines(struct blocking *b, const struct block *at, kir_val p
 kir_val block_sums(struct blocking *b, kir_val p, kir_val t) {
     struct lower *l = b->c->l;
     kir_val tile = lower_add(l, lower_mul(l, p, b->tile.block), t);
-    return b->sum.slabs > 1 ? lower_mul(l, tile, b->tile.size * b->panel.size) : kir_i64(l->k, 0);
+    return b->sum.slabs > 1 || b->parts > 1 ? lower_mul(l, tile, b->tile.size * b->panel.size) : kir_i64(l->k, 0);
+}
+
+kir_val block_column(const struct blocking *b, kir_val panel) {
+    struct lower *l = b->c->l;
+    if (b->parts == 1)
+        return lower_mul(l, panel, b->panel.size);
+    kir_val part = lower_mul(l, lower_rem(l, panel, b->parts), b->c->result[b->column].size / b->parts);
+    return lower_add(l, lower_mul(l, lower_div(l, panel, b->parts), b->panel.size), part);
 }
 
 /* Where the sum of row r of a tile is between slabs. */
@@ -443,7 +468,7 @@ static kir_val sum_place(struct blocking *b, kir_val p, kir_val t, kir_val r, ki
 kir_val block_lanes(struct blocking *b, const struct block *at, kir_val p, int64_t width) {
     struct lower *l = b->c->l;
     struct axis *v = &b->c->result[b->column];
-    kir_val column = lower_mul(l, lower_add(l, at->panel0, p), b->panel.size);
+    kir_val column = block_column(b, lower_add(l, at->panel0, p));
     kir_val extent = lower_extent(l, column, b->panel.size, v->size);
     kir_val lane = kir_loop_to(l->k, KIR_VECTOR, extent, (uint32_t)width);
     v->at = lower_add(l, column, lane);
@@ -488,7 +513,8 @@ static void multiply_tile(struct blocking *b, const struct block *at, kir_val p,
         r = kir_loop(l->k, KIR_UNROLLED, tile.size, 0);
         kir_store(l->k, b->sum_buffer, sum_place(b, p, t, r, lane), kir_get_reg(l->k, tile.reg, r));
         lower_close(l, 2);
-        block_finish(b, at, p, t);
+        if (b->parts == 1)
+            block_finish(b, at, p, t);
         return;
     }
     if (b->sum.slabs > 1) {
@@ -512,6 +538,29 @@ void block_finish(struct blocking *b, const struct block *at, kir_val p, kir_val
     contract_set(b->c, &b->rows, lower_add(l, first, r));
     contract_finish(b->c, kir_load(l->k, b->sum_buffer, sum_place(b, p, t, r, lane)));
     lower_close(l, b->sum.slabs > 1 ? 3 : 2);
+}
+
+/* The epilogue of the block's sums, which are in sum_buffer, at the columns of the first part. */
+static void finish_parts(struct blocking *b, const struct block *at) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    int64_t width = c->result[b->column].size / b->parts;
+    uint32_t lanes = lower_lanes(l, kir_type_bits(c->acc) / 8, 2);
+    kir_val parts = kir_i64(l->k, b->parts), sums[FUSE_PARTS_MOST];
+    kir_val first = kir_op2(l->k, KIR_DIV, KIR_U, at->panel0, parts), units = kir_op2(l->k, KIR_DIV, KIR_U, at->panels, parts);
+    kir_val u = kir_loop_to(l->k, KIR_SERIAL, units, 0), t = kir_loop_to(l->k, KIR_SERIAL, at->tiles, 0);
+    kir_val row = contract_tile_begin(l, lower_add(l, at->tile0, t), b->rows.size, b->tile.size);
+    kir_val r = kir_loop(l->k, KIR_SERIAL, b->tile.size, 0);
+    kir_val lane = kir_loop(l->k, KIR_VECTOR, b->panel.size, b->panel.size < lanes ? (uint32_t)b->panel.size : lanes);
+    contract_set(c, &b->rows, lower_add(l, row, r));
+    c->result[b->column].at = lower_add(l, lower_mul(l, lower_add(l, first, u), b->panel.size), lane);
+    for (int64_t i = 0; i < b->parts; i++) {
+        kir_val p = lower_add(l, lower_mul(l, u, b->parts), kir_i64(l->k, i));
+        sums[i] = kir_load(l->k, b->sum_buffer, sum_place(b, p, t, r, lane));
+    }
+    contract_finish_parts(c, b->column, sums, b->parts, width);
+    l->stores_once = b->rows.size % b->tile.size == 0;
+    lower_close(l, 4);
 }
 
 /* ---- blocks ----------------------------------------------------------------------------------- */
@@ -552,18 +601,20 @@ static void block(struct blocking *b, struct block *at) {
     kir_val t = kir_loop_to(l->k, KIR_SERIAL, at->tiles, 0);
     (b->kernel == BLOCK_TILES ? tile_multiply : multiply_tile)(b, at, p, t);
     lower_close(l, s->cut + 3);
+    if (b->parts > 1)
+        finish_parts(b, at);
 }
 
 /* Scratch memory of what the block packs and sums. */
 static void allocate(struct blocking *b) {
     struct kir *k = b->c->l->k;
-    int64_t panel = b->panel.size, tiles = b->sum.slabs > 1 ? b->panel.block * b->tile.block : 1;
+    int64_t panel = b->panel.size, tiles = b->sum.slabs > 1 || b->parts > 1 ? b->panel.block * b->tile.block : 1;
     if (b->lhs_pack == LHS_PACK_IN_BLOCK)
         b->lhs_buffer = kir_scratch(k, block_lhs_dtype(b), b->tile.block * block_tile_elements(b));
     if (b->rhs_pack != RHS_PREPACK)
         b->rhs_buffer = kir_scratch(k, block_rhs_dtype(b),
                                     (b->rhs_pack == RHS_PACK_ON_FIRST_USE ? 1 : b->panel.block) * b->sum.depth * panel);
-    b->stores_sums = b->kernel == BLOCK_TILES || is_long(b);
+    b->stores_sums = b->kernel == BLOCK_TILES || b->parts > 1 || is_long(b);
     if (b->sum.slabs > 1 || b->stores_sums)
         b->sum_buffer = kir_scratch(k, contract_acc_dtype(b->c), tiles * b->tile.size * panel);
     if (b->biased)

@@ -3,6 +3,8 @@
  *   rows      the axes of the result along which the rhs does not change, as one; register tiles have `tile.size` of them
  *   column    the axis of the result that lanes run along; a panel has `panel.size` columns, the lanes of a register tile
  *   batch     the other axes of the result
+ *   parts     of the columns, where the epilogue reads one of each (fuse_kernel.parts): a panel has columns of one part, those
+ *             with the same columns of all parts follow one another, and a block has them all
  *   lines     the indices of the sum (K); with packed words, words of it; a slab has `sum.depth` of them
  *
  * An iteration of the grid computes a block: tile.block tiles by panel.block panels of a batch. Packed operands:
@@ -47,6 +49,7 @@ struct blocking {
     struct contract_axes rows, batch;
     struct block_dim tile, panel;
     struct block_sum sum;
+    int64_t parts;        /* at least 1 */
     enum block_kernel kernel;
     enum kir_tile format; /* BLOCK_TILES: of its operands */
     bool biased;          /* BLOCK_WORDS: signed bytes of the lhs are packed plus 128; see block_sum_bias */
@@ -108,6 +111,8 @@ struct contract_axes block_batch_axes(const struct blocking *b, uint32_t side);
 
 /* ---- block.c ---- */
 
+/* The first column of a panel. */
+kir_val block_column(const struct blocking *b, kir_val panel);
 /* Opens the loop over the columns of panel p of a block, `width` at a time, sets the column, returns the lane in the panel. */
 kir_val block_lanes(struct blocking *b, const struct block *at, kir_val p, int64_t width);
 /* Where the sums of tile t and panel p of a block are in sum_buffer. */

@@ -1,6 +1,7 @@
 /* Contractions: the operands' factors, the epilogue, and the choice of a schedule: see contract.h. */
 #include "lower/contract.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum { LOAD_DEPTH = 12 }; /* ops between an element and the load that it is computed from */
@@ -279,30 +280,9 @@ void contract_multiply_add(const struct contraction *c, kir_val reg, kir_val i) 
     kir_set_reg(k, reg, i, fused ? kir_fma(k, x, y, sum) : kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, x, y), sum));
 }
 
-/* Computes the results of the kernel at the axes' indices from an element of the contraction, and stores them, or prefetches
-   where they will be stored. */
-static void compute_results(const struct contraction *c, kir_val sum, bool stores) {
+/* Computes the results of the kernel at an index of its domain, and stores them, or prefetches where they will be stored. */
+static void compute_at(const struct contraction *c, const int64_t *dims, const kir_val *domain, uint32_t rank, bool stores) {
     struct lower *l = c->l;
-    const struct ir_type_data *t = ir_val_type(l->m, ir_result(l->m, c->op, 0));
-    struct index at = {.n = c->nresult};
-    kir_val domain[IR_MAX_RANK];
-    for (uint32_t i = 0; i < c->nresult; i++)
-        domain[i] = at.at[i] = t->dims[i] == 1 ? kir_i64(l->k, 0) : c->result[i].at;
-    const int64_t *dims = t->dims;
-    uint32_t rank = c->nresult;
-    if (l->kernel->anchor_map) {
-        dims = l->kernel->dims;
-        rank = l->kernel->rank;
-        for (uint32_t i = 0; i < rank; i++)
-            domain[i] = kir_i64(l->k, 0);
-        for (uint32_t i = 0; i < c->nresult; i++)
-            if (t->dims[i] != 1)
-                domain[l->kernel->anchor_map[i]] = at.at[i];
-    }
-    enum kir_type want = kir_type_of(t->dtype);
-    if (kir_type(l->k, sum) != want)
-        sum = kir_typed(l->k, KIR_CONVERT, lower_sign(t->dtype), want, sum);
-    lower_define(l, ir_result(l->m, c->op, 0), &at, lower_round(l, t->dtype, (struct elem){sum, {0}}));
     for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
         ir_val v = l->kernel->outs.v[i];
         struct index to;
@@ -314,6 +294,56 @@ static void compute_results(const struct contraction *c, kir_val sum, bool store
             kir_prefetch(l->k, lower_param(l, v, KIR_OUT),
                          lower_linear(l, ir_val_type(l->m, v)->dims, ir_val_type(l->m, v)->rank, &to));
     }
+}
+
+/* Defines an element of the contraction's result. */
+static void define_result(const struct contraction *c, const struct index *at, kir_val sum) {
+    struct lower *l = c->l;
+    ir_val v = ir_result(l->m, c->op, 0);
+    enum ir_dtype t = ir_val_type(l->m, v)->dtype;
+    if (kir_type(l->k, sum) != kir_type_of(t))
+        sum = kir_typed(l->k, KIR_CONVERT, lower_sign(t), kir_type_of(t), sum);
+    lower_define(l, v, at, lower_round(l, t, (struct elem){sum, {0}}));
+}
+
+/* The axes' indices, as those of the result. */
+static void result_index(const struct contraction *c, struct index *at) {
+    const struct ir_type_data *t = ir_val_type(c->l->m, ir_result(c->l->m, c->op, 0));
+    *at = (struct index){.n = c->nresult};
+    for (uint32_t i = 0; i < c->nresult; i++)
+        at->at[i] = t->dims[i] == 1 ? kir_i64(c->l->k, 0) : c->result[i].at;
+}
+
+/* Computes the results of the kernel at the axes' indices from an element of the contraction. */
+static void compute_results(const struct contraction *c, kir_val sum, bool stores) {
+    struct lower *l = c->l;
+    const struct ir_type_data *t = ir_val_type(l->m, ir_result(l->m, c->op, 0));
+    const struct fuse_kernel *k = l->kernel;
+    struct index at;
+    kir_val domain[IR_MAX_RANK];
+    result_index(c, &at);
+    define_result(c, &at, sum);
+    if (!k->anchor_map) {
+        compute_at(c, t->dims, at.at, c->nresult, stores);
+        return;
+    }
+    for (uint32_t i = 0; i < k->rank; i++)
+        domain[i] = kir_i64(l->k, 0);
+    for (uint32_t i = 0; i < c->nresult; i++)
+        if (t->dims[i] != 1)
+            domain[k->anchor_map[i]] = at.at[i];
+    compute_at(c, k->dims, domain, k->rank, stores);
+}
+
+void contract_finish_parts(const struct contraction *c, uint32_t column, const kir_val *sums, int64_t parts, int64_t width) {
+    struct index first, at;
+    result_index(c, &first);
+    at = first;
+    for (int64_t i = 0; i < parts; i++) {
+        at.at[column] = lower_add(c->l, first.at[column], kir_i64(c->l->k, i * width)); /* as a slice computes it */
+        define_result(c, &at, sums[i]);
+    }
+    compute_at(c, c->l->kernel->dims, first.at, c->nresult, true);
 }
 
 void contract_finish(const struct contraction *c, kir_val sum) {
@@ -501,6 +531,12 @@ void lower_contract(struct lower *l) {
     struct contraction c;
     contract_init(&c, l, l->kernel->anchor);
     find_strides(&c);
+    if (l->kernel->parts) {
+        bool blocks = contract_blocks(&c, c.nresult - 1);
+        assert(blocks);
+        (void)blocks;
+        return;
+    }
     if (l->kernel->batch_invariant && (contract_gemv(&c) || contract_matvec(&c))) /* even where tiles would pay */
         return;
     if (!contract_shared(&c) && !contract_gemv(&c) && !contract_winograd(&c) && !contract_direct(&c) &&

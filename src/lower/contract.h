@@ -71,6 +71,9 @@ enum ir_dtype contract_acc_dtype(const struct contraction *c);
 void contract_multiply_add(const struct contraction *c, kir_val reg, kir_val i);
 /* The epilogue: stores the result's element at the axes' indices, and everything that is computed from it. */
 void contract_finish(const struct contraction *c, kir_val sum);
+/* The same where the epilogue reads an element of each part of axis `column`, `width` elements long: `sums` of each; the axes'
+   indices are those of the first part. */
+void contract_finish_parts(const struct contraction *c, uint32_t column, const kir_val *sums, int64_t parts, int64_t width);
 
 /* Sets the indices of the axes from a linear one. */
 void contract_set(struct contraction *c, const struct contract_axes *axes, kir_val linear);

@@ -343,7 +343,7 @@ static bool find(struct direct *d) {
     struct contraction *c = d->c;
     const struct conv *v = d->v;
     double work = (double)ir_val_count(c->l->m, ir_result(c->l->m, c->op, 0));
-    d->b = (struct blocking){.c = c, .lhs = 0, .rhs = 1, .column = v->feature, .rhs_word = 1, .rhs_pack = RHS_PREPACK};
+    d->b = (struct blocking){.c = c, .rhs = 1, .column = v->feature, .parts = 1, .rhs_word = 1, .rhs_pack = RHS_PREPACK};
     d->b.rows.size = d->b.batch.size = d->b.sum.lines = 1;
     for (uint32_t i = 0; i < c->nsum; i++)
         d->b.sum.lines *= d->b.sum.line[i] = c->sum[i].size;
@@ -527,6 +527,13 @@ static uint32_t open_slabs(struct direct *d, struct block *at) {
     return s->slabs > 1 ? s->cut + 1 : 0;
 }
 
+/* Whether threads divide the image, else the weights: a thread begins with the same part of each grid (runtime/pool.h). Rows
+   of a large image are in the cache of the thread that computed them; larger weights are better read by one thread each. */
+static bool divides_rows(const struct direct *d, int64_t units) {
+    double image = (double)d->image_elements + (double)(units * d->tile) * (double)d->v->features;
+    return image > (double)d->b.sum.lines * (double)d->v->features;
+}
+
 bool contract_direct(struct contraction *c) {
     struct lower *l = c->l;
     struct direct d = {.c = c, .v = c->conv};
@@ -536,12 +543,14 @@ bool contract_direct(struct contraction *c) {
         block_prepack_rhs(&d.b);
     if (!d.in_place)
         pack_image(&d);
-    int64_t units = d.rows.size * d.tiles, dims[] = {ceil_div(d.b.panel.count, d.b.panel.block), ceil_div(units, d.units)};
+    int64_t units = d.rows.size * d.tiles, panels = ceil_div(d.b.panel.count, d.b.panel.block);
+    bool by_rows = divides_rows(&d, units);
+    int64_t dims[] = {by_rows ? ceil_div(units, d.units) : panels, by_rows ? panels : ceil_div(units, d.units)};
     kir_val at[2];
     lower_grid_nd(l, dims, 2, at);
-    struct block here = {.panel0 = lower_mul(l, at[0], d.b.panel.block)};
+    struct block here = {.panel0 = lower_mul(l, at[by_rows], d.b.panel.block)};
     here.panels = lower_extent(l, here.panel0, d.b.panel.block, d.b.panel.count);
-    kir_val first = lower_mul(l, at[1], d.units);
+    kir_val first = lower_mul(l, at[!by_rows], d.units);
     if (d.b.sum.slabs > 1)
         d.b.sum_buffer = kir_scratch(l->k, contract_acc_dtype(c), d.units * d.tile * d.b.panel.size);
     if (d.b.rhs_pack == RHS_PACK_IN_BLOCK)

@@ -180,39 +180,8 @@ uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role) {
     return b;
 }
 
-/* Of a block's argument: a state that a loop passes on, or an argument of the program that is the same in most runs. */
-static bool is_unchanged(const struct ir_module *m, const struct ir_val_data *x) {
-    ir_op owner = ir_region_get(m, ir_block_get(m, x->block)->parent)->parent;
-    if (ir_kind(m, owner) == IR_WHILE) {
-        ir_block body = ir_region_get(m, ir_op_region(m, owner, 1))->first;
-        return IR_SAME(ir_operand(m, ir_terminator(m, body), x->index), ir_block_get(m, body)->args[x->index]);
-    }
-    return ir_kind(m, owner) == IR_FUNC && ir_func_arg_is_unchanged(m, owner, x->index);
-}
-
-/* `ops`: how many may still be looked at. */
-static bool is_invariant(const struct lower *l, ir_val v, uint32_t *ops) {
-    const struct ir_val_data *x = ir_val_get(l->m, v);
-    ir_op around = ir_region_get(l->m, ir_block_get(l->m, l->block)->parent)->parent;
-    ir_block block = IR_NONE(x->op) ? x->block : ir_op_get(l->m, x->op)->parent;
-    if (fuse_is_constant(l->m, v) || (!IR_SAME(block, l->block) && ir_kind(l->m, around) == IR_WHILE))
-        return true;
-    if (IR_NONE(x->op))
-        return is_unchanged(l->m, x);
-    enum fuse_class class = fuse_class(ir_kind(l->m, x->op));
-    const struct ir_op_data *op = ir_op_get(l->m, x->op);
-    if (*ops == 0 || (class != FUSE_ELEMENT && class != FUSE_MOVE && !fuse_is_alias(l->m, x->op)) || op->nregions)
-        return false;
-    --*ops;
-    for (uint32_t i = 0; i < op->noperands; i++)
-        if (!is_invariant(l, ir_operand(l->m, x->op, i), ops))
-            return false;
-    return op->noperands != 0;
-}
-
 bool lower_is_invariant(const struct lower *l, ir_val v) {
-    uint32_t ops = 64;
-    return l->fused->hoists && is_invariant(l, v, &ops);
+    return l->fused->hoists && fuse_is_invariant(l->m, l->block, v);
 }
 
 uint32_t lower_word_param(struct lower *l, ir_val v) {
@@ -547,7 +516,7 @@ static double estimate(const struct lower *l, const struct lowered_kernel *k) {
     if (l->kernel->schedule == FUSE_CONTRACT) { /* the contracted size from the element counts of operands and result */
         size_t a = ir_val_count(l->m, ir_operand(l->m, l->kernel->anchor, 0));
         size_t b = ir_val_count(l->m, ir_operand(l->m, l->kernel->anchor, 1));
-        elements += sqrt((double)a * (double)b * elements) / 4;
+        elements += sqrt((double)a * (double)b * (double)ir_val_count(l->m, ir_result(l->m, l->kernel->anchor, 0))) / 4;
     }
     if (l->kernel->schedule == FUSE_STAGES) { /* both dots, and the rows between */
         double scores = (double)ir_val_count(l->m, l->kernel->stages[1]->outs.v[0]);
@@ -579,20 +548,26 @@ static bool reads_before(const struct kir *k, uint32_t param, kir_val store) {
 
 static void find_overlays(const struct lower *l) {
     const struct kir *k = l->k;
-    for (uint32_t i = 0; i < l->out->params.n && i < 64; i++) {
+    uint32_t buffer[64], n = 0; /* of each parameter: scratch memory is none */
+    for (uint32_t i = 0; i < k->buffers.n && n < 64; i++)
+        if (k->buffers.v[i].role != KIR_SCRATCH)
+            buffer[n++] = i;
+    for (uint32_t i = 0; i < n; i++) {
         struct lower_param *p = &l->out->params.v[i];
         kir_val store = {0};
         uint32_t stores = 0;
         for (uint32_t v = 1; v < k->nodes.n && p->role == KIR_OUT; v++)
-            if (k->nodes.v[v].op == KIR_STORE && k->nodes.v[v].of == i) {
+            if (k->nodes.v[v].op == KIR_STORE && k->nodes.v[v].of == buffer[i]) {
                 store.i = v;
                 stores++;
             }
-        for (uint32_t j = 0; j < l->out->params.n && j < 64 && stores == 1; j++)
-            if (l->out->params.v[j].role == KIR_IN && k->buffers.v[j].count == k->buffers.v[i].count &&
-                ir_dtype_get(k->buffers.v[j].dtype)->bytes == ir_dtype_get(k->buffers.v[i].dtype)->bytes &&
-                reads_before(k, j, store))
+        const struct kir_buffer *to = &k->buffers.v[buffer[i]];
+        for (uint32_t j = 0; j < n && stores == 1; j++) {
+            const struct kir_buffer *from = &k->buffers.v[buffer[j]];
+            if (l->out->params.v[j].role == KIR_IN && from->count == to->count &&
+                ir_dtype_get(from->dtype)->bytes == ir_dtype_get(to->dtype)->bytes && reads_before(k, buffer[j], store))
                 p->overlay |= (uint64_t)1 << j;
+        }
     }
 }
 
@@ -647,8 +622,9 @@ void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_
     struct lower l = {.a = a, .m = m, .fused = b, .kernel = kernel, .target = target, .all = out, .block = block};
     *out = (struct lowered){.nkernels = 0};
     lower_begin(&l);
+    l.stores_once = kernel->schedule == FUSE_MAP; /* others may compute an element twice: the tiles of contractions overlap */
     lower_schedule(&l, kernel);
-    if (kernel->schedule == FUSE_MAP) /* others may compute an element twice: the tiles of contractions overlap */
+    if (l.stores_once)
         find_overlays(&l);
     for (uint32_t i = 0; i < out->nkernels; i++)
         out->kernels[i].ns = estimate(&l, &out->kernels[i]);

@@ -106,6 +106,7 @@ struct lower {
     uint32_t word_bits;           /* integers of at most this many bits are extracted from 32-bit words; 4, 8, or 0: none */
     struct lower_rows *rows;      /* schedule ROWS: state of the passes */
     struct lower_stages *stages;  /* schedule STAGES: scratch buffers of the stages */
+    bool stores_once;             /* each element of a result is computed and stored once */
     bool native;                  /* inside of a `while` kernel: no parallel loops */
 };
 

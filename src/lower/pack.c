@@ -130,7 +130,7 @@ static void pack_vectors(struct blocking *b, const struct lines *s, int64_t at_o
     struct axis *v = &c->result[b->column], *sum = &c->sum[c->nsum - 1];
     kir_val line = lower_mul(l, kir_loop_to(l->k, KIR_SERIAL, lower_div(l, s->count, at_once), 0), at_once);
     kir_val lane = kir_loop(l->k, KIR_VECTOR, b->panel.size, width);
-    v->at = lower_add(l, lower_mul(l, s->panel, b->panel.size), lane);
+    v->at = lower_add(l, block_column(b, s->panel), lane);
     if (guarded)
         l->guard = kir_cmp(l->k, KIR_LT, 0, v->at, kir_i64(l->k, v->size));
     for (int64_t i = 0; i < at_once; i++) {

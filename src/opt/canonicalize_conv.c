@@ -344,6 +344,11 @@ bool opt_rule_conv_phases(struct rules *r, ir_op op) {
 
 /* ---- padding --------------------------------------------------------------------------------- */
 
+/* What a pad and then padding add to an end, as one number; false where elements are cut off before others are added. */
+static bool add_padding(int64_t pad, int64_t *padding) {
+    return !(pad < 0 && *padding > 0) && !__builtin_add_overflow(pad, *padding, padding);
+}
+
 /* Zeros around the spatial dimensions of the input are padding of the convolution; zeros between them are dilation. */
 bool opt_rule_conv_pad(struct rules *r, ir_op op) {
     ir_op pad = rules_def(r, rules_in(r, op, 0), IR_PAD);
@@ -365,15 +370,60 @@ bool opt_rule_conv_pad(struct rules *r, ir_op op) {
         moved -= low[d] != 0 || high[d] != 0 || between[d] != 0;
         base[i] = item(r, op, IR_CONVOLUTION_lhs_dilation, i, 1);
         if (rules_shape(r, rules_in(r, pad, 0))->dims[d] < 1 || (base[i] != 1 && (low[d] || high[d] || between[d])) ||
-            __builtin_add_overflow(item(r, op, IR_CONVOLUTION_padding, 2 * i, 0), low[d], &pads[2 * i]) ||
-            __builtin_add_overflow(item(r, op, IR_CONVOLUTION_padding, 2 * i + 1, 0), high[d], &pads[2 * i + 1]) ||
             __builtin_add_overflow(base[i], between[d], &base[i]))
             return false;
+        for (size_t k = 2 * i; k < 2 * i + 2; k++) {
+            pads[k] = item(r, op, IR_CONVOLUTION_padding, k, 0);
+            if (!add_padding(k == 2 * i ? low[d] : high[d], &pads[k]))
+                return false;
+        }
     }
     if (moved) /* of dimensions that are not spatial */
         return false;
     ir_set_operand(r->m, op, 0, rules_in(r, pad, 0));
     ir_set_prop(r->m, op, IR_CONVOLUTION_lhs_dilation, ir_attr_i64s(r->m, base, (uint32_t)n));
     ir_set_prop(r->m, op, IR_CONVOLUTION_padding, ir_attr_dense_i64s(r->m, pads, (int64_t[]){(int64_t)n, 2}, 2));
+    return true;
+}
+
+/* What a scalar is broadcast or reshaped from. */
+static ir_val scalar_source(const struct rules *r, ir_val v) {
+    for (;;) {
+        ir_op op = rules_def(r, v, IR_BROADCAST_IN_DIM);
+        op = IR_NONE(op) ? rules_def(r, v, IR_RESHAPE) : op;
+        if (IR_NONE(op) || rules_shape(r, rules_in(r, op, 0))->rank)
+            return v;
+        v = rules_in(r, op, 0);
+    }
+}
+
+/* A scalar that is the same value, or the same constant. */
+static bool same_scalar(const struct rules *r, ir_val a, ir_val b) {
+    a = scalar_source(r, a);
+    b = scalar_source(r, b);
+    const struct ir_attr_data *constant = rules_constant(r, a);
+    return IR_SAME(a, b) || (constant && constant == rules_constant(r, b));
+}
+
+/* What the windows begin with, around the input, is their padding. */
+bool opt_rule_window_pad(struct rules *r, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(r->m, op);
+    ir_op pad = x->nresults == 1 && x->noperands == 2 ? rules_def(r, rules_in(r, op, 0), IR_PAD) : (ir_op){0};
+    int64_t pads[2 * IR_MAX_RANK];
+    size_t rank;
+    if (IR_NONE(pad) || !rules_static(r, rules_in(r, pad, 0)) || rules_shape(r, rules_in(r, pad, 0))->quant ||
+        !same_scalar(r, rules_in(r, pad, 1), rules_in(r, op, 1)))
+        return false;
+    const int64_t *low = ir_prop_i64s(r->m, pad, IR_PAD_edge_padding_low, &rank);
+    const int64_t *high = ir_prop_i64s(r->m, pad, IR_PAD_edge_padding_high, &rank);
+    const int64_t *between = ir_prop_i64s(r->m, pad, IR_PAD_interior_padding, &rank);
+    for (size_t i = 0; i < 2 * rank; i++) {
+        pads[i] = item(r, op, IR_REDUCE_WINDOW_padding, i, 0);
+        if (between[i / 2] || item(r, op, IR_REDUCE_WINDOW_base_dilations, i / 2, 1) != 1 ||
+            rules_shape(r, rules_in(r, pad, 0))->dims[i / 2] < 1 || !add_padding((i & 1 ? high : low)[i / 2], &pads[i]))
+            return false;
+    }
+    ir_set_operand(r->m, op, 0, rules_in(r, pad, 0));
+    ir_set_prop(r->m, op, IR_REDUCE_WINDOW_padding, ir_attr_dense_i64s(r->m, pads, (int64_t[]){(int64_t)rank, 2}, 2));
     return true;
 }

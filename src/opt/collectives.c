@@ -8,11 +8,10 @@
  *
  * Small sums are computed by every member of what all have (one round); of larger ones, each member computes a part, and
  * gathers the others (two rounds, 2 (n - 1) / n of the bytes). Both are in the order of the group, with the evaluator's
- * roundings, so the bits do not depend on the choice. What this cannot express stays as it is: bodies of other than elementwise
- * ops, groups of unknown or different sizes. */
+ * roundings, so the bits do not depend on the choice. Two members give each other what they have, where x + y is y + x: one
+ * round, the same bytes, and no memory for what a member has itself (of two NaNs each member may get its own). What this cannot
+ * express stays as it is: bodies of other than elementwise ops, groups of unknown or different sizes. */
 #include "opt/rules.h"
-
-enum { ROUND_BYTES = 64 << 10 }; /* that a member sends in one round, rather than in two */
 
 hilo_status opt_collectives(struct opt *o) {
     return opt_rules(o, OPT_PASS_collectives);
@@ -33,6 +32,7 @@ struct group {
     ir_attr groups, channel, global;
     bool exchanges;         /* an all_to_all can be of these groups: */
     ir_attr exchange_channel;
+    ir_attr pairs;          /* then, of two members each: who sends to whom */
 };
 
 static int64_t row_length(const struct ir_groups *g) {
@@ -40,6 +40,15 @@ static int64_t row_length(const struct ir_groups *g) {
         if (g->ids[i] < 0)
             return 0;
     return (int64_t)g->cols;
+}
+
+static ir_attr pairs_of(struct rules *r, const struct ir_groups *x) {
+    int64_t dims[2] = {x->n ? 2 * (int64_t)x->n : 2, 2}, *pairs = ARENA_ARRAY(&r->o->scratch, int64_t, 2 * (size_t)dims[0]);
+    for (int64_t i = 0; i < dims[0]; i++) { /* without rows, 0 and 1 are the group */
+        pairs[2 * i] = x->n ? x->ids[i] : i;
+        pairs[2 * i + 1] = x->n ? x->ids[i ^ 1] : i ^ 1;
+    }
+    return ir_attr_dense_i64s(r->m, pairs, dims, 2);
 }
 
 static struct group group_of(struct rules *r, ir_op op, enum ir_slot groups, enum ir_slot channel, enum ir_slot global) {
@@ -62,6 +71,8 @@ static struct group group_of(struct rules *r, ir_op op, enum ir_slot groups, enu
         bool of_replicas = x.how == IR_CROSS_REPLICA || (x.how != IR_CROSS_PARTITION && partitions == 1);
         g.exchanges = of_partitions || of_replicas;
         g.exchange_channel = of_partitions ? g.channel : (ir_attr){0};
+        if (g.exchanges && g.n == 2)
+            g.pairs = pairs_of(r, &x);
     }
     ir_groups_free(&r->o->scratch.al, &x);
     return g;
@@ -149,6 +160,14 @@ static ir_val exchange(const struct maker *k, ir_val v) {
     return ir_result(m, op, 0);
 }
 
+/* v of the other member of two. */
+static ir_val swap(const struct maker *k, ir_val v) {
+    ir_op op = rules_make(k->r, k->at, IR_COLLECTIVE_PERMUTE, &v, 1, rules_type(k->r, v));
+    ir_set_prop(k->r->m, op, IR_COLLECTIVE_PERMUTE_source_target_pairs, k->group.pairs);
+    ir_set_prop(k->r->m, op, IR_COLLECTIVE_PERMUTE_channel_handle, k->group.exchange_channel);
+    return ir_result(k->r->m, op, 0);
+}
+
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 /* Whether a region computes one scalar of two by elementwise ops. */
@@ -196,25 +215,45 @@ static ir_val combine(const struct maker *k, ir_region region, ir_val a, ir_val 
     return opt_map_get(&map, ir_operand(m, end, 0));
 }
 
-/* The rows of [n, …], combined from the first, in elements of type `elem`; no region: added. */
+/* Whether the fold of x and y has the bits of that of y and x. */
+static bool is_symmetric(const struct rules *r, ir_region region) {
+    if (IR_NONE(region))
+        return true;
+    ir_block b = ir_region_get(r->m, region)->first;
+    ir_op op = ir_block_get(r->m, b)->first;
+    const struct ir_op_data *x = ir_op_get(r->m, op);
+    const ir_val *args = ir_block_get(r->m, b)->args;
+    if (!IR_SAME(x->next, ir_terminator(r->m, b)) || x->noperands != 2 ||
+        !IR_SAME(ir_operand(r->m, x->next, 0), ir_result(r->m, op, 0)) || IR_SAME(x->operands[0], x->operands[1]))
+        return false;
+    for (uint32_t i = 0; i < 2; i++)
+        if (!IR_SAME(x->operands[i], args[0]) && !IR_SAME(x->operands[i], args[1]))
+            return false;
+    return ir_op_has((enum ir_op_kind)x->kind, IR_T_COMMUTATIVE);
+}
+
+static ir_val converted(const struct maker *k, ir_val v, ir_type elem) {
+    const struct ir_type_data *t = rules_shape(k->r, v);
+    ir_type type = ir_type_tensor(k->r->m, elem, t->dims, t->rank, (ir_attr){0});
+    return IR_SAME(rules_type(k->r, v), type) ? v : ir_result(k->r->m, rules_make(k->r, k->at, IR_CONVERT, &v, 1, type), 0);
+}
+
+/* Two tensors of one type combined; no region: added. */
+static ir_val combine_two(const struct maker *k, ir_region region, ir_val a, ir_val b) {
+    return IR_NONE(region) ? ir_result(k->r->m, rules_make(k->r, k->at, IR_ADD, (ir_val[]){a, b}, 2, rules_type(k->r, a)), 0)
+                           : combine(k, region, a, b);
+}
+
+/* The rows of [n, …], combined from the first in elements of type `elem`. */
 static ir_val fold(const struct maker *k, ir_region region, ir_type elem, ir_val rows) {
-    struct ir_module *m = k->r->m;
     const struct ir_type_data *t = rules_shape(k->r, rows);
     int64_t dims[IR_MAX_RANK];
     uint32_t rank = t->rank - 1;
     memcpy(dims, t->dims + 1, rank * sizeof *dims);
-    ir_type type = ir_type_tensor(m, elem, dims, rank, (ir_attr){0});
     ir_val sum = {0};
     for (int64_t i = 0; i < k->group.n; i++) {
-        ir_val row = reshape(k, slice(k, rows, i, i + 1), dims, rank);
-        if (!IR_SAME(rules_type(k->r, row), type))
-            row = ir_result(m, rules_make(k->r, k->at, IR_CONVERT, &row, 1, type), 0);
-        if (i == 0)
-            sum = row;
-        else if (IR_NONE(region))
-            sum = ir_result(m, rules_make(k->r, k->at, IR_ADD, (ir_val[]){sum, row}, 2, type), 0);
-        else
-            sum = combine(k, region, sum, row);
+        ir_val row = converted(k, reshape(k, slice(k, rows, i, i + 1), dims, rank), elem);
+        sum = i ? combine_two(k, region, sum, row) : row;
     }
     return sum;
 }
@@ -226,13 +265,27 @@ static ir_val flatten(const struct maker *k, ir_val v) {
     return reshape(k, v, &count, 1);
 }
 
-/* The sum of a flat tensor over the group, in both forms. */
+/* Whether one round, which brings (n - 1) times the bytes, takes no longer than two, which bring 2 (n - 1) / n times. */
+static bool is_one_round(const struct maker *k, int64_t count, size_t each) {
+    struct target portable;
+    const struct target *t = k->r->o->options.target;
+    double n = (double)k->group.n, bytes = (double)count * (double)each;
+    if (!t) {
+        target_portable(&portable);
+        t = &portable;
+    }
+    return bytes * (n - 1) * (n - 2) / n <= t->exchange_ns * t->exchange_rate;
+}
+
+/* The sum of a flat tensor over the group, in all forms. */
 static ir_val reduce_flat(const struct maker *k, ir_region region, ir_type elem, ir_val flat) {
     struct ir_module *m = k->r->m;
     const struct ir_type_data *t = rules_shape(k->r, flat);
-    int64_t n = k->group.n, count = t->dims[0], each = (int64_t)ir_dtype_get(t->dtype)->bytes, bytes, part, padded;
-    bool one = __builtin_mul_overflow(count, each * (n - 1), &bytes) || bytes <= ROUND_BYTES || !k->group.exchanges;
-    if (one || __builtin_add_overflow(count, n - 1, &part) || __builtin_mul_overflow(part / n, n, &padded))
+    int64_t n = k->group.n, count = t->dims[0], part, padded;
+    if (!IR_NONE(k->group.pairs) && is_symmetric(k->r, region))
+        return combine_two(k, region, converted(k, flat, elem), converted(k, swap(k, flat), elem));
+    if (is_one_round(k, count, ir_dtype_get(t->dtype)->bytes) || !k->group.exchanges ||
+        __builtin_add_overflow(count, n - 1, &part) || __builtin_mul_overflow(part / n, n, &padded))
         return fold(k, region, elem, gather(k, reshape(k, flat, (int64_t[]){1, count}, 2)));
     part /= n;
     if (padded != count) {

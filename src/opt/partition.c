@@ -7,6 +7,7 @@
  *
  * Shardings are propagated (sdy_graph.h), then each op is made local (spmd.h). Module attributes give the shardings of
  * parameters and results to frameworks (mhlo.spmd_parameters_shardings, mhlo.spmd_output_sharding). */
+#include "opt/rules.h"
 #include "opt/sharding.h"
 #include "opt/spmd.h"
 
@@ -264,6 +265,69 @@ static hilo_status decide(struct partition *c) {
     return sdy_export(c->g);
 }
 
+/* Windows and convolutions read what is before their pads: pads make sizes that cannot be divided evenly. */
+static void drop_pads(struct partition *c) {
+    struct sdy_ops ops = {0};
+    struct rules r = {.o = c->o, .m = c->o->m};
+    sdy_walk(c->g, c->func, true, &ops);
+    for (uint32_t i = 0; i < ops.n; i++) {
+        enum ir_op_kind kind = ir_kind(r.m, ops.v[i]);
+        ir_op pad = kind == IR_CONVOLUTION || kind == IR_REDUCE_WINDOW ? rules_def(&r, rules_in(&r, ops.v[i], 0), IR_PAD)
+                                                                       : (ir_op){0};
+        bool alone = !IR_NONE(pad) && sdy_has_one_use(c->g, ir_result(r.m, pad, 0));
+        bool dropped = !IR_NONE(pad) && (kind == IR_CONVOLUTION ? opt_rule_conv_pad : opt_rule_window_pad)(&r, ops.v[i]);
+        if (dropped && alone)
+            ir_unlink(r.m, pad);
+    }
+}
+
+/* A slice along one dimension, of all elements from one on to another. */
+static bool is_piece(const struct ir_module *m, ir_op op, int64_t dim, int64_t *from, int64_t *to) {
+    const struct ir_type_data *t = ir_val_type(m, ir_operand(m, op, 0));
+    size_t n;
+    const int64_t *begins = ir_prop_i64s(m, op, IR_SLICE_start_indices, &n);
+    const int64_t *ends = ir_prop_i64s(m, op, IR_SLICE_limit_indices, &n);
+    const int64_t *strides = ir_prop_i64s(m, op, IR_SLICE_strides, &n);
+    *from = begins[dim];
+    *to = ends[dim];
+    for (size_t d = 0; d < n; d++)
+        if (strides[d] != 1 || ((int64_t)d != dim && (begins[d] || ends[d] != t->dims[d])))
+            return false;
+    return !t->quant;
+}
+
+/* The end of a value and then its beginning are a rotation of it, of the value's size; the slices need not be even. */
+static void find_rotations(struct partition *c) {
+    struct sdy_ops ops = {0};
+    struct ir_module *m = c->o->m;
+    struct rules r = {.o = c->o, .m = m};
+    sdy_walk(c->g, c->func, true, &ops);
+    for (uint32_t i = 0; i < ops.n; i++) {
+        int64_t dim, from[2], to[2];
+        ir_op piece[2], op = ops.v[i];
+        if (ir_kind(m, op) != IR_CONCATENATE || ir_op_get(m, op)->noperands != 2)
+            continue;
+        dim = ir_prop_i64(m, op, IR_CONCATENATE_dimension);
+        bool found = true;
+        for (uint32_t k = 0; k < 2 && found; k++) {
+            piece[k] = rules_def(&r, ir_operand(m, op, k), IR_SLICE);
+            found = !IR_NONE(piece[k]) && is_piece(m, piece[k], dim, &from[k], &to[k]);
+        }
+        if (!found || !IR_SAME(ir_operand(m, piece[0], 0), ir_operand(m, piece[1], 0)) || from[1] || to[1] != from[0] ||
+            from[0] < 1 || from[0] > INT32_MAX || to[0] <= from[0] || to[0] > INT32_MAX ||
+            to[0] != ir_val_type(m, ir_operand(m, piece[0], 0))->dims[dim])
+            continue;
+        ir_val v = ir_operand(m, piece[0], 0);
+        for (uint32_t k = 0; k < 2; k++) {
+            bool alone = sdy_has_one_use(c->g, ir_operand(m, op, k));
+            ir_set_operand(m, op, k, v);
+            if (alone)
+                ir_unlink(m, piece[k]);
+        }
+        opt_ids_set(&c->p->rotations, op.i, (uint32_t)from[0]);
+    }
+}
+
 hilo_status opt_partition(struct opt *o) {
     struct ir_module *m = o->m;
     ir_op func = find_entry(o);
@@ -271,7 +335,8 @@ hilo_status opt_partition(struct opt *o) {
         return HILO_OK;
     struct sdy_graph g;
     struct spmd p = {.o = o, .m = m, .a = &o->scratch, .g = &g, .partitions = module_count(m, "mhlo.num_partitions"),
-                     .replicas = module_count(m, "mhlo.num_replicas"), .of = {.a = &o->scratch}};
+                     .replicas = module_count(m, "mhlo.num_replicas"), .of = {.a = &o->scratch},
+                     .rotations = {.a = &o->scratch}};
     struct partition c = {.o = o, .g = &g, .p = &p, .func = func, .told = {.a = &o->scratch}};
     ir_op entry = o->options.entry;
     o->options.entry = func; /* from which the graph begins */
@@ -279,6 +344,10 @@ hilo_status opt_partition(struct opt *o) {
     o->options.entry = entry;
     HILO_TRY(status);
     HILO_TRY(decide(&c));
+    if (p.partitions > 1) {
+        drop_pads(&c);
+        find_rotations(&c);
+    }
     p.group = ARENA_ARRAY(&o->scratch, int32_t, p.partitions);
     sdy_note_rules(&g);
     ir_block body = ir_func_body(m, func);

@@ -4,6 +4,7 @@
  *   partition.c      the function: parameters, results, attributes for frameworks
  *   spmd_op.c        ops: the axes of each factor, local ops, sums of partial results
  *   spmd_local.c     what of an op's attributes and operands differs between partitions
+ *   spmd_halo.c      windows along divided dimensions, for which neighbours exchange elements
  *   spmd_reshard.c   from one sharding to another: slices and collectives, and what they cost
  *   spmd_call.c      custom calls that a framework divides
  *   sharding.c       shardings as HLO writes them
@@ -39,6 +40,7 @@ struct spmd {
     struct opt_ids of;              /* by value: 1 + its entry; values without one are as they were */
     struct { struct spmd_value *v; uint32_t n, cap; } values;
     ir_op at;                       /* the op that is walked */
+    struct opt_ids rotations;       /* by op: the elements by which a concatenate rotates its operand, which it has twice */
     const int32_t *group;           /* of the computation that is walked: partitions of one number see one global value */
     const struct sdy_mesh *manual;  /* over which the manual computation is that is walked; NULL outside of all */
 };
@@ -56,6 +58,9 @@ const struct sdy_sharding *spmd_partial(struct spmd *p, const struct sdy_shardin
 ir_type spmd_local_type(struct spmd *p, ir_type global, const struct sdy_sharding *s);
 /* By partition: which part of a dimension over these axes it has. */
 const int32_t *spmd_held(struct spmd *p, const struct sdy_mesh *mesh, struct sdy_axes axes);
+
+/* By partition: the one that has part part[partition] over these axes, and is at the same place along the others; -1 for -1. */
+int32_t *spmd_partners(struct spmd *p, const struct sdy_mesh *mesh, struct sdy_axes axes, const int32_t *part);
 
 /* ---- values ------------------------------------------------------------------------------------- */
 
@@ -82,8 +87,30 @@ ir_val spmd_make(struct spmd *p, ir_op at, enum ir_op_kind kind, const ir_val *i
 ir_val spmd_make_reduce(struct spmd *p, ir_op at, const ir_val *in, int64_t dim, enum ir_op_kind kind, ir_type type);
 /* What changes nothing that it is added to: zeros, of floats with a sign. */
 ir_val spmd_make_zero(struct spmd *p, ir_op at, ir_type type);
+/* A constant of i32: n elements, or one of rank 0. */
+ir_val spmd_make_table(struct spmd *p, ir_op at, const int32_t *v, int64_t n, uint32_t rank);
+/* The value of another partition, by n pairs of source and target; zeros for who is no target. */
+ir_val spmd_make_permute(struct spmd *p, ir_op at, ir_val v, const int64_t *pairs, int64_t n);
+/* Elements [from, to) along a dimension. */
+ir_val spmd_make_slice(struct spmd *p, ir_op at, ir_val v, uint32_t dim, int64_t from, int64_t to);
 /* `size` times the number of this partition in a table, as a scalar of i32. */
 ir_val spmd_begin(struct spmd *p, ir_op at, const int32_t *held, int64_t size);
+
+/* ---- windows (spmd_halo.c) ------------------------------------------------------------------------- */
+
+/* Whether the op reads, along the dimension of its first operand that has the factor, other elements than those of the same
+   part: it is a window, a pad, a slice or a reversal. */
+bool spmd_is_halo(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor);
+/* False where such a dimension cannot be divided into so many parts, or where that moves as much as gathering it. */
+bool spmd_halo_fits(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor, int64_t parts);
+/* Bytes that each partition receives of others' parts; shardings of operands, then results. */
+double spmd_halo_cost(const struct spmd *p, ir_op op, const struct sdy_sharding *const *s);
+/* Gives the op, whose operands are local and whose results are not yet, what it reads of other parts, and makes its attributes
+   those of one part. */
+void spmd_halo(struct spmd *p, ir_op op, const struct sdy_sharding *const *s);
+
+/* The local value rotated along a divided dimension: element i of the whole is what element i + by was, 0 < by < size. */
+ir_val spmd_rotate(struct spmd *p, ir_op at, ir_val v, const struct sdy_sharding *s, uint32_t dim, int64_t by);
 
 /* ---- ops (spmd_op.c) ------------------------------------------------------------------------------ */
 

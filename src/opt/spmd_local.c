@@ -194,17 +194,21 @@ static bool local_scatter(const struct spmd *p, ir_op op, const struct sdy_rule 
     return in < 0 ? false : updates ? !has_dim(dims, n, in) : rule->noperands == 3 && has_dim(dims, n, in);
 }
 
-/* Nothing is added to, or cut from, the dimensions with the factor. */
-static bool local_pad(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
-    static const enum ir_slot slots[] = {IR_PAD_edge_padding_low, IR_PAD_edge_padding_high, IR_PAD_interior_padding};
-    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
-        size_t n;
-        const int64_t *v = ir_prop_i64s(p->m, op, slots[i], &n);
-        for (uint32_t d = 0; d < n; d++)
-            if (v[d] && maps_dim(rule, 0, d, factor))
-                return false;
+/* Each window is in the part that its place belongs to. */
+static bool local_select_and_scatter(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    static const enum ir_slot slots[] = {IR_SELECT_AND_SCATTER_window_dimensions, IR_SELECT_AND_SCATTER_window_strides,
+                                         IR_SELECT_AND_SCATTER_padding};
+    int64_t d = input_dim(rule, factor), v[3] = {1, 1, 0};
+    if (rule->factors[factor].type == SDY_PASS_THROUGH)
+        return true;
+    for (size_t i = 0, n; d >= 0 && i < 3; i++) {
+        const int64_t *items = ir_prop_i64s(p->m, op, slots[i], &n);
+        size_t at = i == 2 ? 2 * (size_t)d : (size_t)d;
+        v[i] = at < n ? items[at] : v[i];
     }
-    return true;
+    int64_t windows = d < 0 ? 0 : ir_type_get(p->m, spmd_global_type(p, ir_operand(p->m, op, 1)))->dims[d], size;
+    return d >= 0 && v[0] <= v[1] && !v[2] && !__builtin_mul_overflow(windows, v[1], &size) &&
+           size == rule->factors[factor].size;
 }
 
 static bool local_dynamic_update_slice(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
@@ -244,9 +248,13 @@ static bool (*const local[])(const struct spmd *p, ir_op op, const struct sdy_ru
 bool spmd_is_local(struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
     enum sdy_factor_type type = rule->factors[factor].type;
     enum ir_op_kind kind = ir_kind(p->m, op);
-    if (type == SDY_NEED_REPLICATION || type == SDY_PERMUTATION || has_scales(p, op))
+    if (type == SDY_NEED_REPLICATION || has_scales(p, op))
         return false;
     if (type == SDY_REDUCTION && spmd_combiner(p, op) == IR_OP_NONE)
+        return false;
+    if (spmd_is_halo(p, op, rule, factor))
+        return true;
+    if (type == SDY_PERMUTATION && kind != IR_SELECT_AND_SCATTER)
         return false;
     if (kind != IR_CONVOLUTION && kind != IR_CUSTOM_CALL && !is_whole(p, op, rule, factor))
         return false;

@@ -57,8 +57,21 @@ static bool axes_begin(struct sdy_axes all, struct sdy_axes prefix) {
     return prefix.n <= all.n && sdy_axes_equal((struct sdy_axes){prefix.n, all.v}, prefix);
 }
 
+/* The dimension of the values that select_and_scatter adds, which has a factor of its own that follows this one; -1: none. */
+static int64_t follower(const struct chooser *c, uint32_t factor) {
+    if (ir_kind(c->p->m, c->op) != IR_SELECT_AND_SCATTER || c->rule->factors[factor].type != SDY_PERMUTATION)
+        return -1;
+    for (uint32_t d = 0; d < c->rule->ranks[0]; d++)
+        if (c->rule->dims[0][d].n == 1 && c->rule->dims[0][d].v[0] == factor)
+            return d;
+    return -1;
+}
+
 static void add_candidate(struct chooser *c, uint32_t factor, struct sdy_axes axes) {
-    if (c->rule->factors[factor].size % sdy_axes_size(axes))
+    int64_t d = follower(c, factor);
+    if (c->rule->factors[factor].size % sdy_axes_size(axes) ||
+        (d >= 0 && ir_type_get(c->p->m, c->types[1])->dims[d] % sdy_axes_size(axes)) ||
+        !spmd_halo_fits(c->p, c->op, c->rule, factor, sdy_axes_size(axes)))
         return;
     for (uint32_t t = 0; t < c->n; t++)
         if (axes_overlap(axes, c->unreduced[t]))
@@ -88,12 +101,26 @@ static void find_candidates(struct chooser *c) {
         }
 }
 
-/* Whether factors without axes, or with others, leave room for the candidate. */
+/* Whether two factors are of one dimension of the first operand. */
+static bool share_dim(const struct sdy_rule *rule, uint32_t a, uint32_t b) {
+    for (uint32_t d = 0; rule->noperands && d < rule->ranks[0]; d++) {
+        uint32_t found = 0;
+        for (uint32_t i = 0; i < rule->dims[0][d].n; i++)
+            found += rule->dims[0][d].v[i] == a || rule->dims[0][d].v[i] == b;
+        if (found > 1)
+            return true;
+    }
+    return false;
+}
+
+/* Whether factors without axes, or with others, leave room for the candidate. A dimension of windows is divided along one
+   factor. */
 static bool can_take(const struct chooser *c, const struct choice *x, const struct candidate *k) {
     if (x->axes[k->factor].n)
         return false;
     for (uint32_t f = 0; f < c->rule->nfactors; f++)
-        if (axes_overlap(x->axes[f], k->axes))
+        if (axes_overlap(x->axes[f], k->axes) ||
+            (x->axes[f].n && share_dim(c->rule, f, k->factor) && spmd_is_halo(c->p, c->op, c->rule, f)))
             return false;
     return true;
 }
@@ -139,6 +166,12 @@ static void shard(struct chooser *c, struct choice *x) {
                     struct sdy_list *l = &to.tensors[t].along[f].axes;
                     l->v[l->n++] = x->axes[f].v[i];
                 }
+        for (uint32_t f = 0; f < c->rule->nfactors; f++) {
+            int64_t d = follower(c, f);
+            struct sdy_list *l = d < 0 ? NULL : &to.tensors[1].along[c->rule->dims[1][d].v[0]].axes;
+            for (uint32_t i = 0; l && i < x->axes[f].n; i++)
+                l->v[l->n++] = x->axes[f].v[i];
+        }
         for (uint32_t t = 0; t < c->n; t++)
             x->s[t] = sdy_unproject(&to, t);
         struct sdy_projection back = sdy_project(a, c->rule, c->mesh, x->s, true);
@@ -146,7 +179,8 @@ static void shard(struct chooser *c, struct choice *x) {
         for (uint32_t t = 0; t < c->n && sound; t++)
             for (uint32_t f = 0; f < c->rule->nfactors && sound; f++) {
                 const struct sdy_along *l = &back.tensors[t].along[f];
-                sound = !l->mapped || sdy_axes_equal((struct sdy_axes){l->axes.n, l->axes.v}, x->axes[f]);
+                sound = !l->mapped || (t == 1 && c->rule->factors[f].type == SDY_NEED_REPLICATION) ||
+                        sdy_axes_equal((struct sdy_axes){l->axes.n, l->axes.v}, x->axes[f]);
                 if (!sound)
                     x->axes[f].n = 0;
             }
@@ -172,6 +206,7 @@ static void count_cost(struct chooser *c, struct choice *x) {
         else
             x->cost += spmd_reshard_cost(c->p, c->types[t], x->s[t], c->kind, c->want[t]);
     }
+    x->cost += spmd_halo_cost(c->p, c->op, x->s);
     for (uint32_t f = 0; f < c->rule->nfactors; f++)
         iterations *= (double)c->rule->factors[f].size / (double)sdy_axes_size(x->axes[f]);
     x->cost += iterations / iterations_per_byte;
@@ -254,6 +289,7 @@ static hilo_status localize(struct spmd *p, ir_op op, const struct sdy_sharding 
     uint32_t nin = ir_op_get(p->m, op)->noperands;
     set_operands(p, op, s);
     spmd_localize(p, op, s);
+    spmd_halo(p, op, s);
     HILO_TRY(walk_regions(p, op));
     ir_op at = ir_op_get(p->m, op)->next;
     for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++) {
@@ -350,6 +386,29 @@ static hilo_status walk_any(struct spmd *p, ir_op op) {
     for (uint32_t t = 0; t < n; t++)
         any |= best.s[t] != NULL;
     return any ? localize(p, op, best.s, c.kind) : replicate(p, op);
+}
+
+/* A concatenate of the end and the beginning of one value. Where the dimension is not divided, each partition does it alone. */
+static hilo_status walk_rotation(struct spmd *p, ir_op op, int64_t by) {
+    ir_val result = ir_result(p->m, op, 0);
+    ir_type global = ir_val_get(p->m, result)->type;
+    uint32_t dim = (uint32_t)ir_prop_i64(p->m, op, IR_CONCATENATE_dimension);
+    HILO_TRY(check_sharding(p, op, sdy_raw(p->g, result)));
+    const struct sdy_sharding *s = wanted(p, result);
+    ir_val v = spmd_get(p, ir_operand(p->m, op, 0), s), made;
+    if (s && s->dims[dim].axes.n) {
+        made = spmd_rotate(p, op, v, s, dim, by);
+    } else {
+        int64_t size = ir_val_type(p->m, v)->dims[dim];
+        ir_op join;
+        ir_val in[2] = {spmd_make_slice(p, op, v, dim, by, size), spmd_make_slice(p, op, v, dim, 0, by)};
+        made = spmd_make(p, op, IR_CONCATENATE, in, 2, spmd_local_type(p, global, s), &join);
+        ir_set_prop(p->m, join, IR_CONCATENATE_dimension, ir_attr_i64(p->m, dim));
+    }
+    spmd_define(p, result, global, s, s, IR_ADD, made);
+    ir_unlink(p->m, op);
+    p->o->changes++;
+    return HILO_OK;
 }
 
 /* ---- control flow ------------------------------------------------------------------------------- */
@@ -544,6 +603,10 @@ static hilo_status walk_op(struct spmd *p, ir_op op) {
     case IR_CASE:
     case IR_IF: return walk_branches(p, op);
     case IR_OPTIMIZATION_BARRIER: return walk_barrier(p, op);
+    case IR_CONCATENATE: {
+        uint32_t by = opt_ids_get(&p->rotations, op.i);
+        return by ? walk_rotation(p, op, by) : walk_any(p, op);
+    }
     case IR_CUSTOM_CALL:
         if (p->partitions > 1 && str_starts(ir_prop_str(p->m, op, IR_CUSTOM_CALL_call_target_name), "SPMD"))
             return ir_op_error(p->m, p->o->d, op, HILO_UNIMPLEMENTED, NULL,

@@ -85,6 +85,19 @@ const int32_t *spmd_held(struct spmd *p, const struct sdy_mesh *mesh, struct sdy
     return held;
 }
 
+int32_t *spmd_partners(struct spmd *p, const struct sdy_mesh *mesh, struct sdy_axes axes, const int32_t *part) {
+    int32_t *out = ARENA_ARRAY(p->a, int32_t, p->partitions);
+    for (int64_t at = 0; at < p->partitions; at++) {
+        int64_t self = device_at(mesh, at), other = at, rest = part[self];
+        for (uint32_t i = axes.n; i-- > 0; rest /= axes.v[i].size) {
+            int64_t stride = stride_of(mesh, axes.v[i]), size = axes.v[i].size;
+            other += (rest % size - at / stride % size) * stride;
+        }
+        out[self] = part[self] < 0 ? -1 : (int32_t)device_at(mesh, other);
+    }
+    return out;
+}
+
 /* Groups of partitions along these axes, in their order. `global`: each group once for every replica, by ids of all
    processes. */
 static ir_attr groups_along(struct spmd *p, const struct sdy_mesh *mesh, struct sdy_axes axes, bool global) {
@@ -506,8 +519,7 @@ static ir_attr channel(struct spmd *p) {
     return ir_attr_struct(p->m, IR_STRUCT_CHANNEL_HANDLE, fields);
 }
 
-/* A constant of i32. */
-static ir_val table(struct spmd *p, ir_op at, const int32_t *v, int64_t n, uint32_t rank) {
+ir_val spmd_make_table(struct spmd *p, ir_op at, const int32_t *v, int64_t n, uint32_t rank) {
     ir_op op;
     ir_type type = ir_type_of(p->m, IR_I32_T, &n, rank);
     ir_val out = spmd_make(p, at, IR_CONSTANT, NULL, 0, type, &op);
@@ -522,7 +534,7 @@ ir_val spmd_begin(struct spmd *p, ir_op at, const int32_t *held, int64_t size) {
     ir_op op;
     for (uint32_t i = 0; i < p->partitions; i++)
         begins[i] = (int32_t)(held[i] * size);
-    in[0] = table(p, at, begins, p->partitions, 1);
+    in[0] = spmd_make_table(p, at, begins, p->partitions, 1);
     in[1] = spmd_make(p, at, IR_PARTITION_ID, NULL, 0, ir_type_of(p->m, IR_UI32_T, NULL, 0), NULL);
     ir_val part = spmd_make(p, at, IR_DYNAMIC_SLICE, in, 2, ir_type_of(p->m, IR_I32_T, &one, 1), &op);
     ir_set_prop(p->m, op, IR_DYNAMIC_SLICE_slice_sizes, ir_attr_i64s(p->m, &one, 1));
@@ -543,7 +555,8 @@ static ir_val make_slice(struct spmd *p, ir_op at, ir_val v, ir_type type, const
     ir_val in[IR_MAX_RANK + 1] = {v};
     for (uint32_t d = 0; d < t->rank; d++) {
         struct sdy_axes axes = added(p, s->before, s->after, d);
-        in[d + 1] = axes.n ? spmd_begin(p, at, spmd_held(p, s->after->mesh, axes), t->dims[d]) : table(p, at, &zero, 1, 0);
+        in[d + 1] = axes.n ? spmd_begin(p, at, spmd_held(p, s->after->mesh, axes), t->dims[d])
+                           : spmd_make_table(p, at, &zero, 1, 0);
     }
     ir_op op;
     ir_val out = spmd_make(p, at, IR_DYNAMIC_SLICE, in, t->rank + 1, type, &op);
@@ -586,10 +599,19 @@ static int64_t *tiles_of(struct spmd *p, const struct sdy_sharding *s) {
     return tiles;
 }
 
+ir_val spmd_make_permute(struct spmd *p, ir_op at, ir_val v, const int64_t *pairs, int64_t n) {
+    ir_op op;
+    ir_val out = spmd_make(p, at, IR_COLLECTIVE_PERMUTE, &v, 1, ir_val_get(p->m, v)->type, &op);
+    ir_set_prop(p->m, op, IR_COLLECTIVE_PERMUTE_source_target_pairs, ir_attr_dense_i64s(p->m, pairs, (int64_t[]){n, 2}, 2));
+    ir_set_prop(p->m, op, IR_COLLECTIVE_PERMUTE_channel_handle, channel(p));
+    return out;
+}
+
 /* Who has what it needs keeps it; every other partition gets it from one that sends nothing else. */
 static ir_val make_permute(struct spmd *p, ir_op at, ir_val v, ir_type type, const struct step *s) {
+    (void)type;
     int64_t *has = tiles_of(p, s->before), *needs = tiles_of(p, s->after);
-    int64_t *pairs = ARENA_ARRAY(p->a, int64_t, 2 * (size_t)p->partitions), dims[2] = {p->partitions, 2};
+    int64_t *pairs = ARENA_ARRAY(p->a, int64_t, 2 * (size_t)p->partitions);
     bool *sends = ARENA_ARRAY(p->a, bool, p->partitions), moved = false;
     for (uint32_t to = 0; to < p->partitions; to++)
         sends[to] = has[to] == needs[to];
@@ -606,11 +628,7 @@ static ir_val make_permute(struct spmd *p, ir_op at, ir_val v, ir_type type, con
     }
     if (!moved)
         return v;
-    ir_op op;
-    ir_val out = spmd_make(p, at, IR_COLLECTIVE_PERMUTE, &v, 1, type, &op);
-    ir_set_prop(p->m, op, IR_COLLECTIVE_PERMUTE_source_target_pairs, ir_attr_dense_i64s(p->m, pairs, dims, 2));
-    ir_set_prop(p->m, op, IR_COLLECTIVE_PERMUTE_channel_handle, channel(p));
-    return out;
+    return spmd_make_permute(p, at, v, pairs, p->partitions);
 }
 
 /* A value without elements. */
@@ -828,7 +846,7 @@ static ir_val widen(struct spmd *p, ir_op at, ir_val v, ir_type global, const st
     ir_val in[IR_MAX_RANK + 2] = {spmd_make_zero(p, at, type), v};
     for (uint32_t d = 0; d < l.type->rank; d++)
         in[d + 2] = ends[d].n ? spmd_begin(p, at, spmd_held(p, l.mesh, view(&ends[d])), ir_type_get(p->m, shard)->dims[d])
-                              : table(p, at, &zero, 1, 0);
+                              : spmd_make_table(p, at, &zero, 1, 0);
     return spmd_make(p, at, IR_DYNAMIC_UPDATE_SLICE, in, l.type->rank + 2, type, NULL);
 }
 
@@ -837,7 +855,7 @@ static ir_val make_mask(struct spmd *p, ir_op at, ir_val v, const struct sdy_mes
     static const int32_t zero = 0;
     ir_op compare;
     ir_type type = ir_val_get(p->m, v)->type;
-    ir_val in[2] = {spmd_begin(p, at, spmd_held(p, mesh, axes), 1), table(p, at, &zero, 1, 0)};
+    ir_val in[2] = {spmd_begin(p, at, spmd_held(p, mesh, axes), 1), spmd_make_table(p, at, &zero, 1, 0)};
     ir_val first = spmd_make(p, at, IR_COMPARE, in, 2, ir_type_of(p->m, IR_I1_T, NULL, 0), &compare);
     ir_set_prop(p->m, compare, IR_COMPARE_comparison_direction,
                 ir_attr_enum(p->m, IR_ENUM_COMPARISON_DIRECTION, IR_COMPARISON_DIRECTION_EQ));

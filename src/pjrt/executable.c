@@ -249,6 +249,7 @@ static struct pjrt_error *describe(struct pjrt_executable *x) {
     hilo_executable_stats(x->hilo, &s);
     x->cost[0] = PROPERTY("flops", s.flops);
     x->cost[1] = PROPERTY("bytes accessed", s.bytes_accessed);
+    x->cost[2] = PROPERTY("scratch bytes", (double)s.scratch_bytes);
     size_t n = x->ninputs + x->noutputs;
     if (x->nports && x->nports != n)
         return pjrt_fail(HILO_INTERNAL, "the program has %zu parameters and results; %zu are described", n, x->nports);

@@ -435,7 +435,7 @@ struct pjrt_executable {
     size_t nports;
     const char **kinds;                  /* of the memory: likewise */
     size_t *kind_sizes;
-    struct pjrt_named cost[2];           /* operations, bytes */
+    struct pjrt_named cost[3];           /* operations, bytes, of temporaries the scratch of kernels */
     atomic_uint_least64_t run_ns;        /* of recent runs */
     pthread_mutex_t states_lock;
     struct pjrt_call_state *states;      /* of custom calls that are instantiated; guarded by the lock */

@@ -1,7 +1,11 @@
 /* Offsets in the block: one class after the other into the smallest gap that it fits, between those of the same time. The best
  * of several orders is kept; largest first is the one of Pisarchyk and Lee, Efficient memory management for deep neural net
- * inference, 2020. */
+ * inference, 2020.
+ *
+ * Before that, where the most is live, classes are moved into the memory of results while these are not written yet, as XLA
+ * does. Only there, because the block's memory is in the caches, and the results' is not. */
 #include "plan/build.h"
+#include "base/torture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +13,8 @@
 enum {
     ALIGN = 64,
     ASSIGN_ALL = 4096,  /* more classes than this are placed in one order only, */
-    ASSIGN_ONE = 11585  /* and more than this by plan_sweep, since placing takes n * n / 2 comparisons */
+    ASSIGN_ONE = 11585, /* and more than this by plan_sweep, since placing takes n * n / 2 comparisons */
+    ASSIGN_TRIES = 1 << 16 /* places in results that are looked at */
 };
 
 struct block {
@@ -108,13 +113,18 @@ static int event_order(const void *x, const void *y) {
     return a->point != b->point ? (a->point < b->point ? -1 : 1) : (int)b->ends - (int)a->ends;
 }
 
-/* Most that lives at one time. */
-static size_t most_live(struct plan_builder *b, const struct plan_item *items, uint32_t nitems) {
-    size_t n = 0, live = 0, most = 0;
+/* Room for the events of all items. */
+static struct event *events_new(const struct plan_builder *b, const struct plan_item *items, uint32_t nitems) {
+    size_t n = 0;
     for (uint32_t i = 0; i < nitems; i++)
         n += 2 * (size_t)items[i].nspans;
-    struct event *e = ARENA_ARRAY(b->a, struct event, n);
-    n = 0;
+    return ARENA_ARRAY(b->a, struct event, n);
+}
+
+/* Most that lives at one time, and the first and the last point of it. `e` has room for the events. */
+static size_t most_live(struct plan_builder *b, struct event *e, const struct plan_item *items, uint32_t nitems,
+                        uint32_t *first, uint32_t *last) {
+    size_t n = 0, live = 0, most = 0;
     for (uint32_t i = 0; i < nitems; i++)
         for (uint32_t k = 0; k < items[i].nspans; k++) {
             e[n++] = (struct event){items[i].spans[k].begin, false, items[i].bytes};
@@ -127,12 +137,150 @@ static size_t most_live(struct plan_builder *b, const struct plan_item *items, u
             live -= e[i].bytes;
         else if (!mem_add(live, e[i].bytes, &live))
             arena_exhausted(b->a);
-        if (live <= most)
+        if (e[i].ends || live < most)
             continue;
+        *first = live > most ? e[i].point : *first;
+        *last = e[i].point;
         most = live;
-        b->fullest = e[i].point;
     }
     return most;
+}
+
+/* ---- memory of results ----------------------------------------------------------------------- */
+
+/* A result, and what is in its memory: the class of the result, the argument that donates it in most runs, and what is moved
+   there. */
+struct lender {
+    size_t bytes;
+    struct { struct plan_item *v; uint32_t n, cap; } items;
+};
+
+static struct plan_item item_of(const struct plan_builder *b, uint32_t root, size_t bytes) {
+    const struct plan_root *r = &b->roots[root];
+    return (struct plan_item){.root = root, .bytes = bytes, .begin = r->nspans ? r->spans[0].begin : 0,
+                              .end = r->nspans ? r->spans[r->nspans - 1].end : 0, .spans = r->spans, .nspans = r->nspans};
+}
+
+static struct lender *find_lenders(struct plan_builder *b, enum plan_space space) {
+    struct lender *v = arena_array(b->a, b->nresults, sizeof *v, _Alignof(struct lender));
+    for (uint32_t i = 0; i < b->nresults; i++) {
+        const struct plan_buffer *x = &b->buffers.v[b->results[i]];
+        if (plan_is_value(x) || x->space != space || x->bytes < ALIGN)
+            continue;
+        v[i].bytes = x->bytes;
+        struct plan_item own = item_of(b, plan_class(b, b->results[i]), x->bytes);
+        ARENA_PUSH(b->a, &v[i].items, own);
+        if (b->donors[i] < 0 || !b->donated[b->donors[i]])
+            continue;
+        struct plan_item argument = item_of(b, b->arguments[b->donors[i]], x->bytes);
+        ARENA_PUSH(b->a, &v[i].items, argument);
+    }
+    return v;
+}
+
+/* Finds a place for `bytes` in the result, the first that fits; its items are by offset. */
+static bool find_place(const struct lender *l, struct plan_item *x, size_t bytes) {
+    size_t at = 0;
+    for (uint32_t i = 0; i < l->items.n; i++) {
+        const struct plan_item *y = &l->items.v[i];
+        if (y->offset + y->bytes <= at || !overlap_in_time(x, y))
+            continue;
+        if (y->offset >= at && y->offset - at >= bytes)
+            break;
+        at = (y->offset + y->bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    }
+    x->offset = at;
+    return at <= l->bytes && l->bytes - at >= bytes;
+}
+
+/* Into the smallest result that has a place for it; *donor: of that, before. */
+static bool lend(struct plan_builder *b, struct lender *lenders, struct plan_item *x, uint32_t *tries, int32_t *donor) {
+    size_t bytes = b->buffers.v[x->root].bytes, offset = 0;
+    struct lender *best = NULL;
+    for (uint32_t i = 0; i < b->nresults; i++) {
+        struct lender *l = &lenders[i];
+        if (l->bytes < bytes || (best && best->bytes <= l->bytes))
+            continue;
+        if (TORTURE && b->buffers.v[b->types[i]].dtype != b->buffers.v[x->root].dtype) /* it is aligned as its elements are */
+            continue;
+        *tries += l->items.n;
+        if (!find_place(l, x, bytes))
+            continue;
+        best = l;
+        offset = x->offset;
+    }
+    if (!best)
+        return false;
+    x->offset = offset;
+    struct plan_item moved = *x;
+    moved.bytes = bytes;
+    ARENA_PUSH(b->a, &best->items, moved);
+    for (uint32_t i = best->items.n - 1; i > 0 && best->items.v[i - 1].offset > offset; i--) {
+        best->items.v[i] = best->items.v[i - 1];
+        best->items.v[i - 1] = moved;
+    }
+    int32_t result = (int32_t)(best - lenders);
+    b->roots[x->root].lender = result;
+    b->roots[x->root].offset = offset;
+    *donor = b->donors[result];
+    if (*donor >= 0) { /* what is moved would overwrite an argument that is still read */
+        struct plan_item argument = item_of(b, b->arguments[*donor], best->bytes);
+        b->donors[result] = overlap_in_time(x, &argument) ? -1 : *donor;
+    }
+    return true;
+}
+
+static bool is_live(const struct plan_item *x, uint32_t point) {
+    for (uint32_t i = 0; i < x->nspans; i++)
+        if (x->spans[i].begin <= point && point <= x->spans[i].end)
+            return true;
+    return false;
+}
+
+/* Init steps run without results: the first point after them. */
+static uint32_t after_init(const struct plan_builder *b) {
+    uint32_t n = 0;
+    while (n < b->top.nodes.n && b->top.nodes.v[n]->init)
+        n++;
+    return n ? 2 * b->top.nodes.v[n - 1]->at + 2 : 0;
+}
+
+/* The largest, of these the one that is needed longest, first. */
+static int by_use(const void *x, const void *y) {
+    const struct plan_item *a = x, *b = y;
+    return a->bytes == b->bytes && a->end != b->end ? (a->end > b->end ? -1 : 1) : by_size(x, y);
+}
+
+/* Moves classes of the fullest point to results while there are any that fit; of several such points of the last, from where on
+   the results are written. What did not lower the most that is live goes back. What is left. */
+static uint32_t move_to_results(struct plan_builder *b, enum plan_space space, struct event *e, struct plan_item *items,
+                                uint32_t n) {
+    struct lender *lenders = find_lenders(b, space);
+    int32_t *donors = ARENA_ARRAY(b->a, int32_t, n); /* by place of what was moved: of its lender before that */
+    uint32_t first = after_init(b), tries = 0, any, last, kept = n;
+    size_t least = SIZE_MAX, live;
+    qsort(items, n, sizeof *items, by_use);
+    for (bool moved = true; moved && (live = most_live(b, e, items, n, &any, &last)) != 0;) {
+        kept = live < least ? n : kept;
+        least = live < least ? live : least;
+        moved = false;
+        for (uint32_t i = 0; i < n && !moved && tries < ASSIGN_TRIES; i++) {
+            if (items[i].begin < first || !is_live(&items[i], last) || !lend(b, lenders, &items[i], &tries, &donors[n - 1]))
+                continue;
+            struct plan_item x = items[i];
+            memmove(&items[i], &items[i + 1], (--n - i) * sizeof *items);
+            items[n] = x;
+            moved = true;
+        }
+    }
+    if (!live)
+        return n;
+    for (; n < kept; n++) {
+        struct plan_root *r = &b->roots[items[n].root];
+        b->donors[r->lender] = donors[n];
+        r->lender = -1;
+    }
+    return n;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -148,8 +296,7 @@ static uint32_t gather(struct plan_builder *b, enum plan_space space, struct pla
         size_t bytes;
         if (!mem_add(x->bytes, ALIGN - 1, &bytes))
             arena_exhausted(b->a);
-        items[n++] = (struct plan_item){.root = i, .bytes = bytes & ~(size_t)(ALIGN - 1), .begin = r->spans[0].begin,
-                                   .end = r->spans[r->nspans - 1].end, .spans = r->spans, .nspans = r->nspans};
+        items[n++] = item_of(b, i, bytes & ~(size_t)(ALIGN - 1));
     }
     return n;
 }
@@ -175,9 +322,13 @@ static void keep_best(struct block *w) {
 static void assign_space(struct plan_builder *b, enum plan_space space) {
     static int (*const orders[])(const void *, const void *) = {by_size, by_area, by_length, by_time};
     struct block w = {.b = b, .space = space, .items = ARENA_ARRAY(b->a, struct plan_item, b->buffers.n)};
+    uint32_t last;
     w.n = gather(b, space, w.items);
+    struct event *e = events_new(b, w.items, w.n);
+    if (w.n <= ASSIGN_ALL)
+        w.n = move_to_results(b, space, e, w.items, w.n);
     w.placed = ARENA_ARRAY(b->a, const struct plan_item *, w.n <= ASSIGN_ONE ? w.n : 0);
-    b->live_bytes[space] = most_live(b, w.items, w.n);
+    b->live_bytes[space] = most_live(b, e, w.items, w.n, &b->fullest, &last);
     b->block_bytes[space] = SIZE_MAX;
     if (w.n > ASSIGN_ONE) {
         qsort(w.items, w.n, sizeof *w.items, by_time);

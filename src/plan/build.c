@@ -11,6 +11,7 @@ struct plan_builder *plan_new(struct arena *a, const struct ir_module *m, uint32
     b->arguments = ARENA_ARRAY(a, uint32_t, narguments);
     b->results = ARENA_ARRAY(a, uint32_t, nresults);
     b->unchanged = ARENA_ARRAY(a, bool, narguments);
+    b->donated = ARENA_ARRAY(a, bool, narguments);
     for (uint32_t i = 0; i < narguments; i++)
         b->arguments[i] = UINT32_MAX;
     for (uint32_t i = 0; i < nresults; i++)
@@ -232,7 +233,9 @@ void plan_result(struct plan_builder *b, uint32_t index, uint32_t buffer) {
 }
 
 void plan_donor(struct plan_builder *b, uint32_t argument, uint32_t result) {
-    assert(argument < b->narguments && result < b->nresults);
+    assert(argument < b->narguments && (result < b->nresults || result == UINT32_MAX));
     struct plan_donor_hint hint = {argument, result};
-    ARENA_PUSH(b->a, &b->donor_hints, hint);
+    b->donated[argument] = true;
+    if (result != UINT32_MAX)
+        ARENA_PUSH(b->a, &b->donor_hints, hint);
 }

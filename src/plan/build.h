@@ -69,7 +69,8 @@ struct plan_root {
     const struct plan_span *own; /* of the root alone */
     uint32_t nspans, nown;
     int32_t result;          /* of the class; -1 = none */
-    size_t offset;           /* of the class in the block */
+    int32_t lender;          /* the result in whose memory the class is besides; -1 = none */
+    size_t offset;           /* of the class in the block, or in that of its lender */
 };
 
 /* What gets an offset: a class of roots that is no result. */
@@ -99,7 +100,7 @@ struct plan_builder {
     uint32_t *arguments, *results; /* UINT32_MAX = none yet; from plan_finish on results are roots */
     uint32_t *types;         /* the buffers that were given for the results */
     struct { struct plan_donor_hint *v; uint32_t n, cap; } donor_hints;
-    bool *unchanged;         /* by argument */
+    bool *unchanged, *donated; /* by argument: in most runs */
     struct plan_init *sections; /* of init steps; their nsteps: from plan_finish on */
     uint32_t nsections;
     /* from plan_finish on, by buffer */
@@ -135,7 +136,7 @@ void plan_coalesce(struct plan_builder *b);
 /* A node for a list that is built anew, next to one that is like it (build.c). */
 struct plan_node *plan_node_like(struct plan_builder *b, const struct plan_node *like, enum plan_node_kind kind,
                                  uint32_t nuses);
-/* Offsets of the classes that are no results (assign.c). */
+/* Where the classes are that are no results: in the block, or in the memory of a result (assign.c). */
 void plan_assign(struct plan_builder *b);
 /* Offsets of items, which are sorted by begin, in time n log n; the bytes of the block (sweep.c). Spans are taken as one
    each. */

@@ -216,12 +216,12 @@ static int lender_order(const void *x, const void *y) {
     return order ? order : a->argument < b->argument ? -1 : a->argument > b->argument;
 }
 
-/* Arguments that have a buffer, sorted; the one after the last has none. */
-static struct lender *sort_lenders(const struct plan_builder *b, uint32_t *n) {
+/* Arguments that have a buffer, and are donated in most runs or not, sorted; the one after the last has none. */
+static struct lender *sort_lenders(const struct plan_builder *b, bool donated, uint32_t *n) {
     struct lender *v = ARENA_ARRAY(b->a, struct lender, (size_t)b->narguments + 1);
     *n = 0;
     for (uint32_t i = 0; i < b->narguments; i++)
-        if (b->arguments[i] != UINT32_MAX)
+        if (b->arguments[i] != UINT32_MAX && b->donated[i] == donated)
             v[(*n)++] = (struct lender){&b->buffers.v[b->arguments[i]], i};
     if (*n)
         qsort(v, *n, sizeof *v, lender_order);
@@ -241,11 +241,11 @@ static uint32_t not_given(const struct coalesce *c, const struct lender *v, uint
 
 /* Any argument of the same type for the results that have none. Those that were given are skipped in amortised constant time;
    of those that do not fit, at most this many are considered for a result. */
-static void find_any_donors(struct coalesce *c) {
+static void find_any_donors(struct coalesce *c, bool donated) {
     enum { DONOR_TRIES = 256 };
     struct plan_builder *b = c->b;
     uint32_t n;
-    const struct lender *v = sort_lenders(b, &n);
+    const struct lender *v = sort_lenders(b, donated, &n);
     uint32_t *next = ARENA_ARRAY(b->a, uint32_t, n + 1); /* the first from there on that may not be given */
     for (uint32_t i = 0; i <= n; i++)
         next[i] = i;
@@ -268,7 +268,20 @@ static void find_any_donors(struct coalesce *c) {
     }
 }
 
-/* Hints first, then where a copy or an overlay gains, then any of the same type. */
+/* Where a copy or an overlay gains, then any of the same type. */
+static void find_donors_among(struct coalesce *c, bool donated) {
+    struct plan_builder *b = c->b;
+    for (uint32_t k = 0; k < c->by_gain.n; k++) {
+        const struct pair *p = &c->by_gain.v[k];
+        const struct plan_buffer *x = plan_root_of(b, p->node->uses[p->from].buffer);
+        int32_t r = b->roots[plan_class(b, root_of_use(b, p->node, p->to))].result;
+        if (x->place == PLAN_ARGUMENT && b->donated[x->index] == donated && r >= 0)
+            donor_give(c, x->index, (uint32_t)r);
+    }
+    find_any_donors(c, donated);
+}
+
+/* Hints first, then those that are donated in most runs, then the others. */
 static void find_donors(struct coalesce *c) {
     struct plan_builder *b = c->b;
     c->given = ARENA_ARRAY(b->a, bool, b->narguments);
@@ -277,14 +290,8 @@ static void find_donors(struct coalesce *c) {
         b->donors[i] = -1;
     for (uint32_t i = 0; i < b->donor_hints.n; i++)
         donor_give(c, b->donor_hints.v[i].argument, b->donor_hints.v[i].result);
-    for (uint32_t k = 0; k < c->by_gain.n; k++) {
-        const struct pair *p = &c->by_gain.v[k];
-        const struct plan_buffer *x = plan_root_of(b, p->node->uses[p->from].buffer);
-        int32_t r = b->roots[plan_class(b, root_of_use(b, p->node, p->to))].result;
-        if (x->place == PLAN_ARGUMENT && r >= 0)
-            donor_give(c, x->index, (uint32_t)r);
-    }
-    find_any_donors(c);
+    find_donors_among(c, true);
+    find_donors_among(c, false);
 }
 
 void plan_coalesce(struct plan_builder *b) {

@@ -49,9 +49,10 @@ static void place_buffers(struct plan_builder *b) {
             continue;
         const struct plan_root *c = &b->roots[plan_class(b, x->root)];
         x->offset = c->offset + x->root_offset;
-        if (c->result >= 0) {
+        int32_t result = c->result >= 0 ? c->result : c->lender;
+        if (result >= 0) {
             x->place = PLAN_RESULT;
-            x->index = (uint32_t)c->result;
+            x->index = (uint32_t)result;
         }
     }
 }
@@ -462,6 +463,8 @@ hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list
             b->sections[s->init - 1].nsteps++;
         p->ninit += s->init != 0;
         size_t scratch = s->kernel ? s->kernel->scratch_bytes : s->routine ? s->routine->scratch_bytes : 0;
+        if (s->kernel && s->kernel->library && scratch < s->kernel->library->workspace_bytes)
+            scratch = s->kernel->library->workspace_bytes;
         struct plan_memory *memory = &p->memory[s->kernel && s->kernel->gpu.threads ? PLAN_DEVICE : PLAN_HOST];
         memory->scratch_bytes = memory->scratch_bytes < scratch ? scratch : memory->scratch_bytes;
         reference |= s->kind == PLAN_REFERENCE;

@@ -68,6 +68,11 @@ static void pass(struct grouping *g, const struct plan_node *n) {
     }
 }
 
+/* Half of an exchange: what is between the halves stays there (overlap.c). */
+static bool is_half(const struct plan_node *n) {
+    return n->kind == NODE_STEP && (n->step == PLAN_DONE || (n->step == PLAN_COLLECTIVE && n->collective->number));
+}
+
 /* The nodes of the list that may run concurrently with the one at `at`, itself first; NULL when that is not worth it. */
 static struct plan_group *find(struct grouping *g, const struct plan_list *list, uint32_t at) {
     struct plan_node *found[PLAN_GROUP_MOST] = {list->nodes.v[at]};
@@ -78,7 +83,7 @@ static struct plan_group *find(struct grouping *g, const struct plan_list *list,
     pass(g, found[0]);
     for (uint32_t i = at + 1; i < list->nodes.n && i - at <= GROUP_AHEAD && n < PLAN_GROUP_MOST; i++) {
         struct plan_node *x = list->nodes.v[i];
-        if (x->kind == NODE_LOOP || x->kind == NODE_BRANCH)
+        if (x->kind == NODE_LOOP || x->kind == NODE_BRANCH || is_half(x))
             break;
         if (is_small(g->b, x) && !waits(g, x) && written_bytes(g->b, x) <= GROUP_BYTES - bytes) {
             bytes += written_bytes(g->b, x);

@@ -315,7 +315,7 @@ hilo_status plan_liveness(struct plan_builder *b) {
     struct back w = {.b = b};
     b->roots = ARENA_ARRAY(b->a, struct plan_root, b->buffers.n);
     for (uint32_t i = 0; i < b->buffers.n; i++)
-        b->roots[i] = (struct plan_root){.parent = i, .result = -1};
+        b->roots[i] = (struct plan_root){.parent = i, .result = -1, .lender = -1};
     for (uint32_t i = 0; i < b->nresults; i++) {
         b->roots[b->results[i]].result = (int32_t)i;
         back_need(&w, b->results[i], 2 * b->top.end + 1);

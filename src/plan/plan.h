@@ -51,6 +51,15 @@ struct plan_buffer {
 
 struct kir;
 
+/* What a library of a GPU computes in place of a kernel, which computes the same. */
+struct plan_library {
+    const char *name; /* "cuBLASLt" */
+    void *state;
+    size_t workspace_bytes; /* of device memory */
+    /* Enqueues it, with the buffers of the step. UNIMPLEMENTED, and nothing is: not for these. */
+    hilo_status (*run)(void *state, void *stream, void *const *buffers, void *workspace, struct diag_list *d);
+};
+
 /* A kernel (hilo_kernel_abi.h). Several steps may share one; it outlives the plan. `fn` may be set after plan_finish. */
 struct plan_kernel {
     const char *name;
@@ -68,6 +77,7 @@ struct plan_kernel {
        scratch_bytes then is the slab of all blocks. */
     struct hilo_gpu_launch gpu;
     struct gpu_function *function;
+    const struct plan_library *library; /* NULL: none. Not in files */
 };
 
 enum plan_role { PLAN_IN, PLAN_OUT, PLAN_INOUT };
@@ -249,8 +259,6 @@ void plan_hoist(struct plan_builder *b);
 struct plan_link {
     double latency_ns, ns_per_byte;
 };
-/* Processes of one host, or of a fast network. */
-static const struct plan_link plan_link_default = {10000, 0.5};
 /* Starts exchanges early and finishes them late, as steps of their own, where something can be computed between. Call it when
    all steps are there, before plan_group. */
 void plan_overlap(struct plan_builder *b, const struct plan_link *link);
@@ -261,8 +269,9 @@ void plan_group(struct plan_builder *b);
    what both need a buffer in each memory, and inserts the transfers: where the other side wrote last, and before a loop what it
    does not change. Call it when all steps are there; then there are no groups. */
 void plan_place(struct plan_builder *b);
-/* Wishes that a result takes over the memory of an argument when it is donated (tf.aliasing_output). Others are found
-   where types are equal. */
+/* States that an argument is donated in most runs, and wishes that a result, UINT32_MAX = any, takes over its memory
+   (tf.aliasing_output, jax.buffer_donor). Others are found where types are equal, and where the memory of the result is not of
+   more use for temporaries. */
 void plan_donor(struct plan_builder *b, uint32_t argument, uint32_t result);
 
 /* The plan, with everything in its place. INTERNAL, with a diagnostic, when the steps are not as they must be; then, too,

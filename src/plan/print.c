@@ -85,6 +85,8 @@ static void print_step(const struct plan *p, uint32_t number, struct strbuf *out
         strbuf_printf(out, " grid %" PRId64, s->kernel->grid);
     if (s->kind == PLAN_KERNEL && s->kernel->scratch_bytes)
         strbuf_printf(out, " scratch %zu", s->kernel->scratch_bytes);
+    if (s->kind == PLAN_KERNEL && s->kernel->library)
+        strbuf_printf(out, " by %s", s->kernel->library->name);
     if (s->init && p->sections[s->init - 1].argument >= 0)
         strbuf_printf(out, " init argument %d", (int)p->sections[s->init - 1].argument);
     else if (s->init)

@@ -38,6 +38,11 @@ const char *rt_client_gpu_target(const hilo_client *client) {
     return client->gpu_target;
 }
 
+hilo_status rt_client_enter_gpu(const hilo_client *client, struct diag_list *d) {
+    void *stream;
+    return gpu_stream(client->gpu, d, &stream);
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static void device_release(void *user, void *data) {
@@ -144,19 +149,41 @@ static void find_functions(hilo_executable *exe, struct gpu_module *module) {
     }
 }
 
+/* Object i: as a cubin, where it has one that is for this device and its driver takes it; else as PTX. */
+static hilo_status load_object(hilo_executable *exe, uint32_t i, struct diag_list *d, struct gpu_module **out) {
+    struct gpu *g = exe->client->gpu;
+    const struct gpu_properties *p = gpu_properties(g);
+    struct diag_list why;
+    if (exe->runs_cubins && target_gpu_runs_cubin(exe->features, p->major, p->minor)) {
+        diag_init(&why, exe->client->al);
+        hilo_status status = gpu_module_load(g, exe->cubins[i], &why, out);
+        if (status != HILO_FAILED_PRECONDITION) {
+            diag_move(d, &why);
+            exe->code_bytes += exe->cubins[i].n;
+            return status;
+        }
+        rt_log(exe->client, HILO_LOG_WARNING, "cubins for %s are not used: %s", exe->features,
+               why.first ? why.first->message : "out of memory");
+        diag_clear(&why);
+    }
+    exe->runs_cubins = false;
+    exe->code_bytes += exe->objects[i].n;
+    return gpu_module_load(g, exe->objects[i], d, out);
+}
+
 hilo_status rt_device_link(hilo_executable *exe, struct diag_list *d) {
-    struct arena *a = &exe->arena;
     exe->code_bytes = 0;
-    for (uint32_t i = 0; i < exe->nobjects; i++)
-        exe->code_bytes += exe->objects[i].n;
     if (!device_runs(exe->client, exe->features)) {
         exe->foreign = exe->features;
+        for (uint32_t i = 0; i < exe->nobjects; i++)
+            exe->code_bytes += exe->objects[i].n;
         return HILO_OK;
     }
+    exe->runs_cubins = exe->cubins != NULL;
     for (uint32_t i = 0; i < exe->nobjects; i++) {
-        struct rt_kept *k = ARENA_NEW(a, struct rt_kept);
+        struct rt_kept *k = ARENA_NEW(&exe->arena, struct rt_kept);
         struct gpu_module *module;
-        HILO_TRY(gpu_module_load(exe->client->gpu, exe->objects[i], d, &module));
+        HILO_TRY(load_object(exe, i, d, &module));
         *k = (struct rt_kept){exe->kept, free_module, module};
         exe->kept = k;
         find_functions(exe, module);
@@ -183,6 +210,44 @@ hilo_status rt_device_constants(hilo_executable *exe, struct diag_list *d) {
             HILO_TRY(gpu_copy(g, GPU_TO_DEVICE, (char *)exe->device_constants + x->offset, x->data, x->bytes, d));
     }
     return HILO_OK;
+}
+
+/* ---- the guard of divided programs ------------------------------------------------------------ */
+
+enum { GUARD_RUN = 2 }; /* the first one makes graphs and takes memory */
+
+bool rt_guard_times(hilo_executable *exe) {
+    if (!exe->guard.program)
+        return false;
+    pthread_mutex_lock(&exe->lock);
+    bool judged = exe->executions + 1 == GUARD_RUN;
+    pthread_mutex_unlock(&exe->lock);
+    return judged;
+}
+
+void rt_guard_judge(hilo_executable *exe, double ms) {
+    hilo_client *client = exe->client;
+    const struct rt_guard *x = &exe->guard;
+    pthread_mutex_lock(&exe->lock);
+    bool contradicted = x->program && exe->executions == GUARD_RUN && ms > x->other_ms;
+    pthread_mutex_unlock(&exe->lock);
+    if (!contradicted)
+        return;
+    pthread_mutex_lock(&client->lock);
+    client->revoked[client->nrevoked++ % RT_REVOKED] = x->program;
+    pthread_mutex_unlock(&client->lock);
+    rt_log(client, HILO_LOG_WARNING,
+           "placement: divided, a run takes %.3g ms, not %.3g; one side alone is expected to take %.3g ms, and is used when "
+           "the program is compiled again", ms, x->expected_ms, x->other_ms);
+}
+
+bool rt_client_revoked(hilo_client *client, uint64_t program) {
+    bool found = false;
+    pthread_mutex_lock(&client->lock);
+    for (uint32_t i = 0; i < RT_REVOKED && i < client->nrevoked; i++)
+        found |= client->revoked[i] == program;
+    pthread_mutex_unlock(&client->lock);
+    return found;
 }
 
 /* ---- memory of either kind ------------------------------------------------------------------- */

@@ -21,10 +21,17 @@ hilo_status rt_buffer_form(hilo_buffer *b, bool device, struct diag_list *d);
 
 /* Whether a client's device runs code for a GPU of this name; FAILED_PRECONDITION says why not. */
 hilo_status rt_device_check(const hilo_client *client, const char *cpu, struct diag_list *d);
-/* Loads an executable's code, PTX, and finds its kernels; where the client's device cannot run it, exe->foreign says so. */
+/* Loads an executable's code, cubins or PTX, and finds its kernels; where the client's device cannot run it, exe->foreign
+   says so. */
 hilo_status rt_device_link(hilo_executable *exe, struct diag_list *d);
 /* Copies the plan's constants. */
 hilo_status rt_device_constants(hilo_executable *exe, struct diag_list *d);
+
+/* Whether the time of the run that goes on is to be held against what was expected, so that it ends when the device is done. */
+bool rt_guard_times(hilo_executable *exe);
+/* After it, unless its steps were observed: a program whose second run took longer than one side alone was expected to take is
+   not divided again. */
+void rt_guard_judge(hilo_executable *exe, double ms);
 
 /* Memory of the device, or the client's. */
 hilo_status rt_memory_alloc(hilo_client *client, bool device, size_t bytes, const char *what, struct diag_list *d, void **out);

@@ -28,7 +28,8 @@ hilo_executable *rt_executable_share(hilo_executable *exe) {
         return NULL;
     *share = (hilo_executable){
         .client = rt_client_retain(base->client), .base = base, .module = base->module, .optimised = base->optimised,
-        .entry = base->entry, .plan = base->plan, .objects = base->objects, .nobjects = base->nobjects,
+        .entry = base->entry, .plan = base->plan, .objects = base->objects, .cubins = base->cubins,
+        .nobjects = base->nobjects, .runs_cubins = base->runs_cubins, .guard = base->guard,
         .code_bytes = base->code_bytes,
         .features = base->features, .machine = base->machine, .foreign = base->foreign,
         .divided = base->divided, .nuses = base->nuses, .first_use = base->first_use,
@@ -243,6 +244,7 @@ static void stats_of_plan(const hilo_executable *exe, hilo_stats *s) {
     s->code_bytes = exe->code_bytes;
     s->constant_bytes = plan_constant_bytes(p);
     s->temp_bytes = plan_temp_bytes(p, PLAN_HOST) + plan_temp_bytes(p, PLAN_DEVICE); /* it fits: rt_executable_ready */
+    s->scratch_bytes = p->memory[PLAN_HOST].scratch_bytes + p->memory[PLAN_DEVICE].scratch_bytes;
     s->planned_peak_bytes = s->input_bytes + s->output_bytes + s->constant_bytes + s->temp_bytes - s->alias_bytes;
     s->flops = exe->about.flops;
     s->bytes_accessed = exe->about.bytes;

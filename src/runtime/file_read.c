@@ -630,12 +630,19 @@ static void get_results(struct reader *r) {
     r->bad = r->bad || !ports_are_right(r);
 }
 
+static struct str *get_code(struct reader *r, uint32_t n) {
+    struct str *v = ARENA_ARRAY(r->a, struct str, n);
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = get_bytes(r);
+    return v;
+}
+
 static hilo_status get_objects(struct reader *r) {
     uint32_t n = get_count(r, 8);
-    struct str *objects = ARENA_ARRAY(r->a, struct str, n);
-    for (uint32_t i = 0; i < n; i++)
-        objects[i] = get_bytes(r);
-    if (r->bad)
+    const struct str *objects = get_code(r, n);
+    uint32_t cubins = get_u32(r);
+    r->exe->cubins = cubins ? get_code(r, n) : NULL;
+    if (r->bad || cubins > r->exe->on_device)
         return damaged(r, "its machine code");
     r->exe->plan = r->plan;
     return rt_executable_link(r->exe, objects, n, r->exe->features, r->d);

@@ -2,8 +2,8 @@
  * processor; the program's name, its operations and bytes, whether it only copies; whether the plan is one step over
  * values, and if so, the level at which runs compile the program for the shapes of their inputs, or -1; inputs and
  * outputs; the program that the reference evaluator runs functions of, as text, and their names; constants' sizes;
- * sections of init steps; buffers; kernels; routines; steps; results and donors; objects. A plan of one step ends after
- * the name of its function. Then, from a multiple of 64 bytes on, the constants, each likewise. Counts and sizes are
+ * sections of init steps; buffers; kernels; routines; steps; results and donors; objects; their cubins. A plan of one step
+ * ends after the name of its function. Then, from a multiple of 64 bytes on, the constants, each likewise. Counts and sizes are
  * written before what they count; texts and objects as a size and bytes. */
 #include "base/hash.h"
 #include "runtime/runtime.h"
@@ -312,6 +312,9 @@ static void put_table(struct writer *w) {
         put_u32(w, w->exe->nobjects);
         for (uint32_t i = 0; i < w->exe->nobjects; i++)
             put_bytes(w, w->exe->objects[i]);
+        put_u32(w, w->exe->cubins != NULL);
+        for (uint32_t i = 0; w->exe->cubins && i < w->exe->nobjects; i++)
+            put_bytes(w, w->exe->cubins[i]);
     }
     while (w->out.n % RT_FILE_ALIGN && !w->out.failed)
         strbuf_putc(&w->out, '\0');

@@ -56,6 +56,11 @@ static void find_patches(hilo_executable *exe) {
             }
 }
 
+/* Whether a step can be one of a graph: a call of a library enqueues what it will. */
+static bool is_node(const struct plan *p, const struct plan_step *s) {
+    return plan_on_device(p, s) && !(s->kernel && s->kernel->library);
+}
+
 /* Finds the segments. Init steps run once. */
 static void find_segments(hilo_executable *exe) {
     const struct plan *p = &exe->plan;
@@ -65,7 +70,7 @@ static void find_segments(hilo_executable *exe) {
         for (uint32_t k = 0; k < p->steps[i].ntargets; k++)
             entered[p->steps[i].targets[k]] = true;
     for (uint32_t i = p->ninit, n; i < p->nsteps; i += n ? n : 1) {
-        for (n = 0; i + n < p->nsteps && plan_on_device(p, &p->steps[i + n]) && !(n && entered[i + n]);)
+        for (n = 0; i + n < p->nsteps && is_node(p, &p->steps[i + n]) && !(n && entered[i + n]);)
             n++;
         if (n >= FRAME_SEGMENT)
             exe->segments[i] = (struct rt_segment){n, exe->nsegments++};

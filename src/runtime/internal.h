@@ -25,9 +25,15 @@ hilo_status rt_client_join(hilo_client *client, const hilo_client_options *optio
 /* Makes the client a node of several: the processes of its launches may be on other ones. Nothing may run yet. */
 hilo_status rt_client_connect(hilo_client *client, const struct comm_options *options, struct strbuf *why);
 struct comm *rt_client_comm(const hilo_client *client); /* NULL: it is alone */
+/* The number of devices, of all nodes, on which hilo_execute runs programs at once; *here: those of this node, or NULL. */
+uint32_t rt_client_world(const hilo_client *client, uint32_t *here);
 
 /* The row of targets.def of the GPU that a client is for; NULL = it is for the processor. */
 const char *rt_client_gpu_target(const hilo_client *client);
+/* Whether a run has contradicted the division of a program between processor and GPU (struct rt_guard). */
+bool rt_client_revoked(hilo_client *client, uint64_t program);
+/* Makes the context of the client's GPU, which it has, that of the calling thread. */
+hilo_status rt_client_enter_gpu(const hilo_client *client, struct diag_list *d);
 /* The one that hilo_client_create was given, or malloc; thread-safe as far as that is. */
 const hilo_allocator *rt_client_allocator(const hilo_client *client);
 const hilo_allocator *rt_client_memory(const hilo_client *client); /* for values: reuses memory; thread-safe */
@@ -118,6 +124,12 @@ bool rt_is_file(struct str bytes);
 const struct plan *rt_executable_plan(const hilo_executable *exe);
 /* The row of targets.def of the GPU that kernels of it are for; NULL = none are. */
 const char *rt_executable_gpu(const hilo_executable *exe);
+/* Its code for that GPU. */
+struct rt_gpu_code {
+    uint64_t ptx_bytes, cubin_bytes; /* cubin: 0 = none */
+    bool loaded, runs_cubins;        /* on the client's device; cubins, else what the driver made of PTX */
+};
+struct rt_gpu_code rt_executable_gpu_code(const hilo_executable *exe);
 /* How a kernel, a group or a copy of a plan is divided among threads: `pieces` of `each` iterations, the last of the rest; of a
    group they are pieces of its kernels. {1, 1}: one thread runs it, or a routine divides it itself. */
 struct rt_split { int64_t pieces, each; };

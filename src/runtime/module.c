@@ -25,6 +25,12 @@ void hilo_module_release(hilo_module *module) {
         return;
     hilo_client *client = module->client;
     ir_module_free(module->m);
+    for (struct rt_aligned *x; (x = module->aligned) != NULL;) {
+        module->aligned = x->next;
+        mem_free(&client->memory, x->data, x->bytes);
+        mem_free(&client->al, x, sizeof *x);
+    }
+    file_close(&module->file);
     mem_free(&client->al, module, sizeof *module);
     hilo_client_release(client);
 }

@@ -5,6 +5,9 @@
  * while the job is open; the caller closes it when no pieces are left and waits for the threads in it. So a thread that
  * sleeps, or that the system has not scheduled yet, is never waited for.
  *
+ * Each thread has a range of the iterations, in order, and begins with that: so the part of an array that it wrote in one
+ * job is what it reads in the next, from its own cache. A thread that is done takes pieces of the others' ranges.
+ *
  * Systems tend to wake a thread on the processor of its waker, and where all looks busy they leave it there, while
  * another processor sleeps: the two then alternate. So a worker that finds itself where the caller works goes elsewhere. */
 #include "runtime/pool.h"
@@ -21,8 +24,11 @@ enum { SPINS = 4000, LINE = 64, MOVE_NS = 2000000, POLL_NS = 5000000 };
 #define OPEN ((uint64_t)1 << 31)
 #define COUNT (OPEN - 1)
 
+/* A thread: number 0 is the caller's, which has no scratch here; the others are workers. */
 struct worker {
-    struct rt_pool *pool;
+    _Alignas(LINE) atomic_int_fast64_t next; /* iteration of its range */
+    int64_t end;             /* of its range; written as the job is */
+    _Alignas(LINE) struct rt_pool *pool;
     pthread_t thread;
     char *scratch;
     int64_t moved;           /* when it last left the caller's processor, in ns */
@@ -38,7 +44,6 @@ struct rt_pool {
     int64_t n, piece;
     _Alignas(LINE) atomic_uint_fast64_t word;
     atomic_int processor;    /* of the caller; -1 = unknown */
-    _Alignas(LINE) atomic_int_fast64_t next; /* iteration */
     _Alignas(LINE) pthread_mutex_t lock;     /* of sleeping threads */
     pthread_cond_t work, done;
     atomic_int sleepers;     /* workers in or near `work` */
@@ -47,7 +52,7 @@ struct rt_pool {
     uint64_t jobs;           /* number of the newest, under `busy` */
     int32_t started;         /* workers that exist; -1 = none yet */
     size_t scratch_bytes;
-    struct worker workers[];
+    struct worker workers[]; /* `threads` of them */
 };
 
 static void relax(void) {
@@ -83,15 +88,43 @@ static bool is_stopped(struct rt_poll *poll) {
     return poll->stopped;
 }
 
-/* `poll`: the caller's; NULL for workers. */
-static void do_pieces(struct rt_pool *t, void *scratch, struct rt_poll *poll) {
-    int64_t n = t->n, piece = t->piece, begin;
-    while ((begin = atomic_fetch_add_explicit(&t->next, piece, memory_order_relaxed)) < n) {
-        if (TORTURE)
-            torture_yield(begin);
-        t->fn(t->user, scratch, begin, n - begin < piece ? n : begin + piece);
-        if (poll && is_stopped(poll))
-            atomic_store_explicit(&t->next, n, memory_order_relaxed);
+/* As many pieces for each thread, or one more. */
+static void set_ranges(struct rt_pool *t) {
+    int64_t pieces = t->n / t->piece + (t->n % t->piece != 0), begin = 0;
+    for (int32_t i = 0; i < t->threads; i++) {
+        int64_t own = pieces / t->threads + (i < pieces % t->threads);
+        int64_t end = own <= (t->n - begin) / t->piece ? begin + own * t->piece : t->n;
+        atomic_store_explicit(&t->workers[i].next, begin, memory_order_relaxed);
+        t->workers[i].end = end;
+        begin = end;
+    }
+}
+
+static void stop_ranges(struct rt_pool *t) {
+    for (int32_t i = 0; i < t->threads; i++)
+        atomic_store_explicit(&t->workers[i].next, t->workers[i].end, memory_order_relaxed);
+}
+
+/* The next piece of a range; false = there is none. */
+static bool take_piece(struct worker *of, int64_t piece, int64_t *begin) {
+    if (atomic_load_explicit(&of->next, memory_order_relaxed) >= of->end)
+        return false;
+    *begin = atomic_fetch_add_explicit(&of->next, piece, memory_order_relaxed);
+    return *begin < of->end;
+}
+
+/* By the thread of this number. `poll`: the caller's; NULL for workers. */
+static void do_pieces(struct rt_pool *t, int32_t self, void *scratch, struct rt_poll *poll) {
+    int64_t piece = t->piece, begin;
+    for (int32_t i = 0; i < t->threads; i++) {
+        struct worker *of = &t->workers[(self + i) % t->threads];
+        while (take_piece(of, piece, &begin)) {
+            if (TORTURE)
+                torture_yield(begin);
+            t->fn(t->user, scratch, begin, of->end - begin < piece ? of->end : begin + piece);
+            if (poll && is_stopped(poll))
+                stop_ranges(t);
+        }
     }
 }
 
@@ -158,7 +191,7 @@ static void *worker_main(void *user) {
     struct rt_pool *t = w->pool;
     uint64_t last = 0;
     while (worker_join(w, &last)) {
-        do_pieces(t, w->scratch, NULL);
+        do_pieces(t, (int32_t)(w - t->workers), w->scratch, NULL);
         uint64_t word = atomic_fetch_sub(&t->word, 1) - 1;
         if ((word & (OPEN | COUNT)) == 0 && atomic_load(&t->waiting)) {
             pthread_mutex_lock(&t->lock);
@@ -176,7 +209,7 @@ static void start_workers(struct rt_pool *t) {
     pthread_sigmask(SIG_SETMASK, &all, &old);
     t->started = 0;
     while (t->started < t->threads - 1) {
-        struct worker *w = &t->workers[t->started];
+        struct worker *w = &t->workers[1 + t->started];
         w->pool = t;
         if (pthread_create(&w->thread, NULL, worker_main, w) != 0)
             break;
@@ -191,7 +224,7 @@ static void open_job(struct rt_pool *t) {
 #ifdef __linux__
     atomic_store_explicit(&t->processor, sched_getcpu(), memory_order_relaxed);
 #endif
-    atomic_store_explicit(&t->next, 0, memory_order_relaxed);
+    set_ranges(t);
     atomic_store(&t->word, ++t->jobs << 32 | OPEN);
     if (atomic_load(&t->sleepers) == 0)
         return;
@@ -243,7 +276,7 @@ void rt_pool_run_polled(struct rt_pool *t, int64_t n, int64_t piece, rt_piece_fn
     t->n = n;
     t->piece = piece;
     open_job(t);
-    do_pieces(t, scratch, poll);
+    do_pieces(t, 0, scratch, poll);
     close_job(t);
     pthread_mutex_unlock(&t->busy);
 }
@@ -268,7 +301,7 @@ void rt_pool_tasks(struct rt_pool *t, int64_t n, void (*task)(void *user, int64_
 /* ---- pools ----------------------------------------------------------------------------------- */
 
 static size_t pool_bytes(int32_t threads) {
-    return sizeof(struct rt_pool) + (size_t)(threads - 1) * sizeof(struct worker);
+    return sizeof(struct rt_pool) + (size_t)threads * sizeof(struct worker);
 }
 
 struct rt_pool *rt_pool_new(const hilo_allocator *al, int32_t threads) {
@@ -279,8 +312,9 @@ struct rt_pool *rt_pool_new(const hilo_allocator *al, int32_t threads) {
     t->threads = threads;
     t->al = *al;
     t->started = -1;
+    for (int32_t i = 0; i < threads; i++)
+        atomic_init(&t->workers[i].next, 0);
     atomic_init(&t->word, 0);
-    atomic_init(&t->next, 0);
     atomic_init(&t->processor, -1);
     atomic_init(&t->sleepers, 0);
     atomic_init(&t->waiting, false);
@@ -300,8 +334,8 @@ void rt_pool_free(struct rt_pool *t) {
     pthread_cond_broadcast(&t->work);
     pthread_mutex_unlock(&t->lock);
     for (int32_t i = 0; i < t->started; i++)
-        pthread_join(t->workers[i].thread, NULL);
-    for (int32_t i = 0; i < t->threads - 1; i++)
+        pthread_join(t->workers[1 + i].thread, NULL);
+    for (int32_t i = 1; i < t->threads; i++)
         mem_free(&t->al, t->workers[i].scratch, t->scratch_bytes);
     pthread_mutex_destroy(&t->busy);
     pthread_mutex_destroy(&t->lock);
@@ -326,9 +360,10 @@ hilo_status rt_pool_reserve(struct rt_pool *t, size_t scratch_bytes) {
         while (fresh && made < n && (fresh[made] = mem_alloc(&t->al, scratch_bytes)))
             made++;
         for (size_t i = 0; i < made; i++) {
-            char *old = t->workers[i].scratch;
+            struct worker *w = &t->workers[1 + i];
+            char *old = w->scratch;
             if (made == n)
-                t->workers[i].scratch = fresh[i];
+                w->scratch = fresh[i];
             mem_free(&t->al, made == n ? old : fresh[i], made == n ? t->scratch_bytes : scratch_bytes);
         }
         mem_free(&t->al, fresh, n * sizeof *fresh);

@@ -1,6 +1,7 @@
 /* The threads of a client. They are started by the first piece of work that is worth sharing, spin for some microseconds when
  * it is done, and then sleep. Several callers may share a pool: while it works for one, the others work alone, so none
- * waits. Pieces go to threads in no fixed order; results never depend on it (hilo_kernel_abi.h). */
+ * waits. A thread begins with the same range of the iterations in every job, and then takes pieces of the others': in no
+ * fixed order, on which results never depend (hilo_kernel_abi.h). */
 #ifndef HILO_RUNTIME_POOL_H
 #define HILO_RUNTIME_POOL_H
 

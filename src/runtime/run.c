@@ -244,7 +244,7 @@ static hilo_status run_plan(struct run *r, hilo_buffer *const *inputs) {
         status = run_steps(r, r->plan->ninit, r->plan->nsteps);
     launch_abandon(r->launch, r->process); /* before its memory is free */
     run_release_init(r);
-    r->pending |= r->exe->on_device && (r->o->timing || status != HILO_OK);
+    r->pending |= r->exe->on_device && (r->o->timing || status != HILO_OK || rt_guard_times(r->exe));
     hilo_status waited = step_wait(r); /* the frame's memory is free for the next run */
     status = status == HILO_OK ? waited : status;
     if (status == HILO_OK)
@@ -413,6 +413,8 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
         eval_session_end(&r.session);
     double total_ms = rt_now_ms() - r.begin;
     count_run(&r, exe, status, total_ms);
+    if (status == HILO_OK && !o.step && !o.task) /* which wait after each step */
+        rt_guard_judge(exe, total_ms);
     if (o.timing)
         *o.timing = (hilo_timing){total_ms, run_ms};
     return rt_finish(exe->client, &d, status);

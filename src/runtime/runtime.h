@@ -45,6 +45,8 @@ struct rt_compiler {
     lib_rows_fn *externals;
 };
 
+enum { RT_REVOKED = 32 };
+
 struct hilo_client {
     atomic_int refs;
     hilo_allocator al;
@@ -71,6 +73,8 @@ struct hilo_client {
     struct rt_store store;                /* its lists are guarded by the lock, too */
     atomic_uint read, compiled;           /* programs, so far */
     struct rt_packed *packed;             /* what executables keep of buffers; guarded by the lock */
+    uint64_t revoked[RT_REVOKED];         /* programs that are not divided again (struct rt_guard); guarded by the lock */
+    uint32_t nrevoked;                    /* so far: the latest ones are kept */
     atomic_ullong buffers;                /* made so far */
     atomic_bool told_evaluated;           /* that programs are evaluated for want of a code generator was logged */
 };
@@ -113,6 +117,16 @@ struct hilo_module {
     bool unverified;         /* read without a look at constraints: to be printed only */
     bool has_source;         /* what follows is known */
     uint8_t source[RT_KEY_BYTES]; /* hash of the bytes that it was read from */
+    struct file file;        /* what it was read from, where constants stay in it; else empty */
+    struct rt_aligned *aligned; /* copies of such constants; guarded by the client's lock */
+};
+
+/* A constant at an address that only kernels read, once more where anything may. */
+struct rt_aligned {
+    struct rt_aligned *next;
+    const void *of;
+    size_t bytes;
+    char *data; /* from the client's memory */
 };
 
 
@@ -161,6 +175,12 @@ struct rt_kept {
 struct run_frame;
 struct rt_specialisation;
 
+/* What was expected when a program was divided between processor and GPU; its second run is held against it. */
+struct rt_guard {
+    uint64_t program;             /* that and the machine; 0 = it was not divided */
+    double expected_ms, other_ms; /* of a run; of one on the better side alone */
+};
+
 struct hilo_executable {
     atomic_int refs;
     hilo_client *client;
@@ -174,17 +194,20 @@ struct hilo_executable {
     void *image;                /* the file that it comes from, or NULL */
     void (*free_image)(void *image);
     const struct str *objects;  /* machine code, as it was loaded; for files */
+    const struct str *cubins;   /* of each object, which is PTX, what it was compiled to ahead of time; NULL = nothing */
     uint32_t nobjects;
     size_t code_bytes;          /* of memory that it takes once it is loaded */
     const char *features;       /* that it needs, "+avx2,+fma"; "" = none */
     const char *machine;        /* that it is for, as target_cpu_machine returns it; of a GPU, "nvptx64" */
     bool on_device;             /* the plan has steps on a GPU */
+    bool runs_cubins;           /* the device took those */
     bool divided;               /* it has kernels for the processor, too, whose code is not in `objects` */
     const char *foreign;        /* what this processor lacks to run it; NULL = nothing */
     uint32_t nuses, *first_use; /* of all steps; of each, in a frame */
     struct rt_segment *segments; /* by step, of a plan on a device; else NULL */
     uint32_t nsegments;
     struct rt_patches in_block[PLAN_SPACES], in_arguments, in_results, in_device_constants;
+    struct rt_guard guard;
     struct rt_patches *in_init; /* by section of the plan's init steps */
     char *init_memory;          /* of the first section, once its steps have run; on the device if the plan is */
     void *device_constants;     /* of the plan, there */
@@ -243,7 +266,7 @@ void rt_specialisations_free(hilo_executable *exe);
 
 /* Numbers are little-endian; `head` is at the start, the rest is described by its writer (file_write.c). */
 #define RT_FILE_MAGIC "\x89HILO\r\n\x1a"
-enum { RT_FILE_VERSION = 12, RT_FILE_ALIGN = 64 };
+enum { RT_FILE_VERSION = 13, RT_FILE_ALIGN = 64 };
 
 struct rt_file_head {
     char magic[8];

@@ -36,6 +36,12 @@ hilo_status rt_client_join(hilo_client *client, const hilo_client_options *o, st
     return rt_client_divide(client, (int32_t)devices, o->threads ? 1 : sharers(client->comm));
 }
 
+uint32_t rt_client_world(const hilo_client *client, uint32_t *here) {
+    if (here)
+        *here = client->several ? client->several : 1;
+    return client->comm ? comm_ndevices(client->comm) : client->several ? client->several : 1;
+}
+
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 struct member {

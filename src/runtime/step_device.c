@@ -2,6 +2,10 @@
 #include "runtime/device.h"
 #include "runtime/run.h"
 
+static char *scratch_of(const struct run *r) {
+    return r->frame->memory[PLAN_DEVICE] + r->plan->memory[PLAN_DEVICE].block_bytes;
+}
+
 /* In a graph, where one is given. */
 static hilo_status launch(struct run *r, const struct plan_step *s, void *const *v, struct gpu_graph *graph) {
     enum { MOST = 256 };
@@ -15,7 +19,7 @@ static hilo_status launch(struct run *r, const struct plan_step *s, void *const 
             return diag_error(r->d, HILO_UNIMPLEMENTED, "kernel '%s' has %u parameters; a GPU takes %d", k->name, k->nparams,
                               MOST);
         memcpy(params, v, k->nparams * sizeof *params);
-        params[k->nparams] = r->frame->memory[PLAN_DEVICE] + r->plan->memory[PLAN_DEVICE].block_bytes;
+        params[k->nparams] = scratch_of(r);
         v = params;
     }
     return graph ? gpu_graph_launch(graph, k->function, &k->gpu, v, r->d)
@@ -23,6 +27,14 @@ static hilo_status launch(struct run *r, const struct plan_step *s, void *const 
 }
 
 hilo_status step_launch(struct run *r, const struct plan_step *s, void *const *v) {
+    const struct plan_library *l = s->kernel->library;
+    void *stream;
+    if (l && s->kernel->grid > 0) {
+        HILO_TRY(gpu_stream(r->client->gpu, r->d, &stream));
+        hilo_status status = l->run(l->state, stream, v, l->workspace_bytes ? scratch_of(r) : NULL, r->d);
+        if (status != HILO_UNIMPLEMENTED)
+            return status;
+    }
     return launch(r, s, v, NULL);
 }
 

@@ -32,15 +32,22 @@ void serve_one_model(struct call *c) {
 
 void serve_health(struct call *c) {
     json_t *failed = json_object();
-    for (size_t i = 0; i < c->server->o.nmodels; i++)
-        if (!c->server->models[i].s)
-            json_object_set_new(failed, c->server->models[i].id, serve_text(str_of(c->server->models[i].why)));
-    json_t *v = json_pack("{s:s}", "status", c->server->draining ? "shutting down" : "ok");
+    bool lost = false;
+    for (size_t i = 0; i < c->server->o.nmodels; i++) {
+        const struct serve_model *m = &c->server->models[i];
+        struct serve_counts counts = {.slots = 0};
+        if (m->x)
+            counts = schedule_counts(m->x);
+        lost |= *counts.lost;
+        if (!m->s || *counts.lost)
+            json_object_set_new(failed, m->id, serve_text(str_of(m->s ? counts.lost : m->why)));
+    }
+    json_t *v = json_pack("{s:s}", "status", c->server->draining ? "shutting down" : lost ? "error" : "ok");
     if (json_object_size(failed))
         json_object_set(v, "failed_models", failed);
     json_decref(failed);
     serve_json(c, v);
-    if (c->server->draining)
+    if (c->server->draining || lost)
         c->answer->status = 503;
 }
 

@@ -110,9 +110,12 @@ static void fail_step(struct schedule *x, struct slot *slot, hilo_status status)
     strbuf_init(&why, x->al);
     hilo_diagnostics_write(x->s->client, 0, append_message, &why);
     while (why.n && why.p[why.n - 1] == '\n')
-        why.n--;
+        why.p[--why.n] = '\0';
+    const char *text = why.n ? why.p : hilo_status_name(status);
     slot->seen.n = slot->portions.n = 0;
-    fail(x, slot, "%.*s", (int)(why.n ? why.n : 0), why.n ? why.p : hilo_status_name(status));
+    if (status == HILO_UNAVAILABLE && !*x->counts.lost)
+        snprintf(x->counts.lost, sizeof x->counts.lost, "%s", text);
+    fail(x, slot, "%s", text);
     strbuf_free(&why);
 }
 
@@ -509,6 +512,7 @@ static struct serve_job *take_job(struct schedule *x, struct slot **slot, size_t
 static void run_round(struct schedule *x) {
     size_t n = 0;
     x->round++;
+    hilo_diagnostics_clear(x->s->client); /* those of former rounds */
     read_portions(x);
     for (size_t i = 0; i < x->o.slots; i++)
         if (x->slots[i].job && x->slots[i].job->state == SERVE_WRITING)

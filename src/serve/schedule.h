@@ -87,6 +87,7 @@ struct serve_counts {
     uint64_t programs, late; /* late: those of them that were compiled while texts waited for them */
     struct serve_histogram first, whole; /* seconds to the first token, and to the end */
     size_t slots, busy, queued;
+    char lost[256]; /* why no step can be run any more: a node of the model has ended; else "" */
 };
 struct serve_slot_info {
     enum serve_state state;

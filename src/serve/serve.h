@@ -18,7 +18,8 @@ struct serve_options {
     uint16_t port;    /* 0 = any free one */
     const char *engine;
     enum llm_precision precision;
-    int32_t level, threads;
+    int32_t level;
+    hilo_client_options client;      /* of each model; with several devices or nodes these divide the model, nodes only one */
     int64_t context;
     bool no_warm_up;                 /* programs of steps are compiled when they are needed, not before */
     size_t slots, queue;             /* of each model */
@@ -32,7 +33,8 @@ struct serve_options {
     const volatile sig_atomic_t *stop; /* 1: end when all requests are answered; 2: at once; not NULL for serve_run */
 };
 
-/* Serves until *stop. An error's reason is in `why`. */
+/* Serves until *stop. An error's reason is in `why`. A node but the first (client.node) computes what that one asks for, until
+   that ends. */
 hilo_status serve_run(const struct serve_options *o, char *why, size_t size);
 
 #endif

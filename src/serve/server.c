@@ -256,8 +256,25 @@ static bool tell_warm_up(void *user, size_t done, size_t all) {
     return !w->server->o.stop || !*w->server->o.stop;
 }
 
+/* Why there is no client is told by its log alone. */
+static void on_client_log(void *user, hilo_log_level level, const char *message) {
+    struct serve_model *m = user;
+    if (level == HILO_LOG_ERROR && !m->client)
+        snprintf(m->why, sizeof m->why, "%s", message);
+}
+
+/* The client's diagnostics become the model's reason. */
+static void take_reason(struct serve_model *m, hilo_status status) {
+    struct strbuf why;
+    strbuf_init(&why, mem_system_allocator());
+    hilo_diagnostics_write(m->client, 0, append_message, &why);
+    while (why.n && why.p[why.n - 1] == '\n')
+        why.p[--why.n] = '\0';
+    snprintf(m->why, sizeof m->why, "%s", why.n ? why.p : hilo_status_name(status));
+    strbuf_free(&why);
+}
+
 static void open_model(struct server *s, struct serve_model *m) {
-    hilo_client_options co;
     struct llm_session_options so = {.engine = s->o.engine,
                                      .precision = s->o.precision,
                                      .level = s->o.level,
@@ -268,25 +285,20 @@ static void open_model(struct server *s, struct serve_model *m) {
     struct warm_up w = {.server = s, .model = m};
     struct schedule_options xo = {
         .slots = s->o.slots, .queue = s->o.queue, .warm_up = s->o.no_warm_up ? NULL : tell_warm_up, .user = &w};
-    hilo_client_options_init(&co);
-    co.threads = s->o.threads;
+    hilo_client_options co = s->o.client;
+    co.log = on_client_log;
+    co.log_user = m;
     hilo_status status = hilo_client_create(&co, &m->client);
-    if (status != HILO_OK) {
+    if (status != HILO_OK && !*m->why)
         snprintf(m->why, sizeof m->why, "%s", hilo_status_name(status));
+    if (status != HILO_OK)
         return;
-    }
     status = llm_session_open(m->client, m->path, &so, &m->s);
-    if (status == HILO_OK)
+    if (status == HILO_OK && !llm_session_follows(m->s))
         status = schedule_open(m->s, &xo, &m->x);
     if (status == HILO_OK)
         return;
-    struct strbuf why;
-    strbuf_init(&why, mem_system_allocator());
-    hilo_diagnostics_write(m->client, 0, append_message, &why);
-    while (why.n && why.p[why.n - 1] == '\n')
-        why.p[--why.n] = '\0';
-    snprintf(m->why, sizeof m->why, "%s", why.n ? why.p : hilo_status_name(status));
-    strbuf_free(&why);
+    take_reason(m, status);
     llm_session_close(m->s);
     m->s = NULL;
 }
@@ -351,8 +363,26 @@ void server_close(struct server *s) {
     free(s->models);
 }
 
+/* A node but the first. */
+static hilo_status follow(const struct serve_options *o, char *why, size_t size) {
+    struct server s = {.o = *o};
+    struct serve_model m = {.path = o->models[0]};
+    hilo_status status = HILO_NOT_FOUND;
+    open_model(&s, &m);
+    if (m.s) {
+        status = llm_session_follow(m.s);
+        if (status != HILO_OK)
+            take_reason(&m, status);
+    }
+    close_model(&m);
+    snprintf(why, size, "node %d: %s", (int)o->client.node, m.why);
+    return status;
+}
+
 hilo_status serve_run(const struct serve_options *o, char *why, size_t size) {
     struct server s = {0};
+    if (o->client.node > 0)
+        return follow(o, why, size);
     struct http_options ho = {.host = o->host,
                               .port = o->port,
                               .connections = o->connections,

@@ -72,6 +72,8 @@ static void set_common(struct target *t) {
     t->scratch_bytes = 64 << 10;
     t->memory_rate = 8;
     t->compute_rate = 16;
+    t->exchange_ns = 10000;
+    t->exchange_rate = 2;
     t->tasks = 16;
     t->parallel_ops = 1 << 16;
     t->kernel_ops = 4096;
@@ -133,6 +135,12 @@ bool target_gpu_runs(const char *cpu, int32_t major, int32_t minor) {
         return false;
     int32_t here = 10 * major + minor;
     return cpu[end] ? here == number : here >= number;
+}
+
+/* CUDA Programming Guide, "Binary Compatibility". */
+bool target_gpu_runs_cubin(const char *cpu, int32_t major, int32_t minor) {
+    int number = 0;
+    return target_gpu_runs(cpu, major, minor) && sscanf(cpu, "sm_%d", &number) == 1 && number / 10 == major;
 }
 
 const char *target_gpu(int32_t major, int32_t minor) {
@@ -235,7 +243,8 @@ void target_print(const struct target *t, struct strbuf *out) {
                   t->prefetch_bytes);
     strbuf_printf(out, "scratch %zu KiB, non-temporal stores from %zu KiB\n", t->scratch_bytes >> 10,
                   t->nontemporal_bytes >> 10);
-    strbuf_printf(out, "rates %g B/ns, %g ops/ns\n", t->memory_rate, t->compute_rate);
+    strbuf_printf(out, "rates %g B/ns, %g ops/ns; exchanges %g ns, %g B/ns\n", t->memory_rate, t->compute_rate, t->exchange_ns,
+                  t->exchange_rate);
     strbuf_printf(out, "work %u cores, %u tasks, %lld, %lld, %lld\n", t->cores, t->tasks, (long long)t->parallel_ops,
                   (long long)t->kernel_ops, (long long)t->packed_min);
     strbuf_printf(out, "features %s\n", t->features);

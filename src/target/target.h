@@ -59,6 +59,8 @@ struct target {
     double memory_rate;                  /* bytes/ns of one thread, of all of a GPU; a rough estimate */
     double compute_rate;                 /* elementwise operations/ns, likewise */
     double link_rate;                    /* bytes/ns between a GPU's memory and the host's; else 0 */
+    double exchange_ns, exchange_rate;   /* until the first byte from another process; bytes/ns then: of one host, or a fast
+                                            network; a rough estimate */
 
     /* threads */
     uint32_t cores;       /* that the machine has, not those that the process may use; 0 = unknown; multiprocessors of a GPU */
@@ -83,6 +85,8 @@ const char *target_isa_name(enum target_isa isa);
 /* Whether code for a GPU, by its name in targets.def ("sm_80"), runs on one of a compute capability: later ones run it, too,
    unless its name ends in a letter. */
 bool target_gpu_runs(const char *cpu, int32_t major, int32_t minor);
+/* The same of what was compiled to the end for it, a cubin: only GPUs of the same major version run it. */
+bool target_gpu_runs_cubin(const char *cpu, int32_t major, int32_t minor);
 /* The last row of targets.def whose code a GPU of this compute capability runs; NULL = none. */
 const char *target_gpu(int32_t major, int32_t minor);
 

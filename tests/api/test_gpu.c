@@ -1,29 +1,25 @@
 /* Buffers of a GPU's client, on a stand-in for its driver (HILO_CUDA_PATH). */
-#include "../gpu/libcuda.h"
+#include "../gpu/stand_in.h"
+#include "external/cublaslt.h"
+#include "gpu/gpu.h"
 #include "hilo.h"
+#include "runtime/internal.h"
 
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 /* cmocka wants the headers before it */
 #include <cmocka.h>
 
 enum { SIZE = 40 };
 
 /* The first argument is used on the host alone, the second by a kernel. */
-static const char sides[] =
-    "func.func @main(%x: tensor<40xf32>, %y: tensor<40xf32>) -> (tensor<40xf32>, tensor<40xf32>) {\n"
-    "  %0 = \"stablehlo.sort\"(%x) ({\n"
-    "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
-    "    %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
-    "    stablehlo.return %1 : tensor<i1>\n"
-    "  }) {dimension = 0 : i64} : (tensor<40xf32>) -> tensor<40xf32>\n"
-    "  %2 = stablehlo.add %y, %y : tensor<40xf32>\n"
-    "  return %0, %2 : tensor<40xf32>, tensor<40xf32>\n"
-    "}\n";
+static const char sides[] = STAND_IN_BOTH_SIDES;
 
 /* Kernels, a loop that is one, and a routine of the host. */
 static const char mixed[] =
@@ -55,19 +51,8 @@ static const char mixed[] =
 
 static struct fake_cuda_functions fake;
 
-/* Skips the test where there is no stand-in. */
-static void find_driver(void) {
-    fake = fake_cuda_find();
-    if (!fake.let_fail) {
-        print_message("skipped: HILO_CUDA_PATH names no stand-in\n");
-        skip();
-    }
-}
-
 static struct fake_cuda counts(void) {
-    struct fake_cuda c;
-    fake.read(&c);
-    return c;
+    return stand_in_counts(&fake);
 }
 
 static hilo_status open_client(hilo_client **client) {
@@ -86,7 +71,7 @@ static void one_buffer_on_both_sides(void **state) {
     hilo_buffer *x, *out[2] = {NULL, NULL};
     float values[SIZE];
     (void)state;
-    find_driver();
+    fake = stand_in();
     assert_int_equal(open_client(&client), HILO_OK);
     assert_int_equal(hilo_compile_source(client, sides, strlen(sides), NULL, NULL, &exe), HILO_OK);
     for (int i = 0; i < SIZE; i++)
@@ -143,7 +128,7 @@ static void graphs_follow_their_buffers(void **state) {
     hilo_buffer *in[2], *out[RUNS][2];
     float x[SIDE * SIDE], w[SIDE * SIDE], want[SIDE * SIDE];
     (void)state;
-    find_driver();
+    fake = stand_in();
     assert_int_equal(open_client(&client), HILO_OK);
     assert_int_equal(hilo_compile_source(client, mixed, strlen(mixed), NULL, NULL, &exe), HILO_OK);
     uint64_t launches = 0;
@@ -211,7 +196,7 @@ static void each_call_fails(void **state) {
     bool right = true;
     uint64_t n = 0, told = 0;
     (void)state;
-    find_driver();
+    fake = stand_in();
     for (;; n++) {
         uint64_t failed = counts().failed;
         fake.let_fail(n);
@@ -229,9 +214,239 @@ static void each_call_fails(void **state) {
     assert_true(n > 100 && told > n / 2);
 }
 
+/* The driver is not told how long a cubin is: one that ends before what its headers speak of does not get there. */
+static void damaged_cubins(void **state) {
+    Elf64_Ehdr h = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                    .e_machine = EM_CUDA, .e_shoff = sizeof h, .e_shnum = 1, .e_shentsize = sizeof(Elf64_Shdr)};
+    Elf64_Shdr s = {.sh_type = SHT_PROGBITS, .sh_offset = sizeof h, .sh_size = sizeof s};
+    char image[sizeof h + sizeof s];
+    struct gpu *g;
+    struct gpu_module *module;
+    struct diag_list d;
+    (void)state;
+    fake = stand_in();
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(gpu_open(0, &d.al, &d, &g), HILO_OK);
+    for (int damage = 0; damage < 6; damage++) {
+        Elf64_Ehdr head = h;
+        Elf64_Shdr section = s;
+        uint64_t calls = counts().calls;
+        size_t n = damage == 1 ? sizeof h - 1 : sizeof image;
+        head.e_shnum = damage == 2 ? 2 : h.e_shnum;
+        section.sh_size += damage == 3;
+        head.e_phoff = damage == 4 ? UINT64_MAX : h.e_phoff;
+        head.e_machine = damage == 5 ? EM_X86_64 : h.e_machine;
+        memcpy(image, &head, sizeof head);
+        memcpy(image + sizeof head, &section, sizeof section);
+        assert_int_equal(gpu_module_load(g, (struct str){image, n}, &d, &module), HILO_FAILED_PRECONDITION);
+        assert_int_equal(counts().calls == calls, damage != 0); /* the whole one has nothing in it */
+        diag_clear(&d);
+    }
+    gpu_close(g);
+    assert_int_equal(counts().live, 0);
+}
+
+/* ---- the guard of divided programs */
+
+/* For the machine of the test, arithmetic is the processor's, what moves data the GPU's. */
+static const char both[] =
+    "func.func @main(%x: tensor<96x96xf32>, %y: tensor<96x96xf32>)\n"
+    "    -> (tensor<96x96xf32>, tensor<96x96xf32>) {\n"
+    "  %0 = stablehlo.add %x, %y : tensor<96x96xf32>\n"
+    "  %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0]\n"
+    "      : (tensor<96x96xf32>, tensor<96x96xf32>) -> tensor<96x96xf32>\n"
+    "  %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<96x96xf32>) -> tensor<96x96xf32>\n"
+    "  %3 = stablehlo.transpose %y, dims = [1, 0] : (tensor<96x96xf32>) -> tensor<96x96xf32>\n"
+    "  return %2, %3 : tensor<96x96xf32>, tensor<96x96xf32>\n"
+    "}\n";
+
+static int nrevoked;
+
+static void count_revoked(void *user, hilo_log_level level, const char *message) {
+    (void)user;
+    nrevoked += level == HILO_LOG_WARNING && strstr(message, "placement: divided, a run takes") != NULL;
+}
+
+static hilo_client *client_of_machine(void) {
+    hilo_client_options o;
+    hilo_client *client;
+    hilo_client_options_init(&o);
+    o.device = "gpu";
+    o.threads = 1;
+    o.log = count_revoked;
+    assert_int_equal(hilo_client_create(&o, &client), HILO_OK);
+    return client;
+}
+
+/* Writes the machine of the tests to a new file, whose name ends in XXXXXX before. */
+static void write_machine(char *path) {
+    static const char machine[] = "gpu sm_80\nprocessor 1 100 1e12\ndevice 1 1e12 100 1e9\nlink 0.1 1e12\narguments host\n";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, machine, sizeof machine - 1), sizeof machine - 1);
+    close(file);
+}
+
+static void on_step(void *user, const hilo_step_event *event) {
+    (void)user;
+    (void)event;
+}
+
+/* Compiles a program for a machine of the tests, and runs it as often, the last time with these options (NULL: none); its
+   placement is as `how` says. In the last run the call of the driver after `fails` others fails; returns its status. */
+static hilo_status divided(hilo_client *client, const char *program, const char *machine, int runs, const char *how,
+                           const hilo_execute_options *last, uint64_t fails) {
+    int64_t dims[] = {96, 96};
+    hilo_compile_options o;
+    hilo_module *module;
+    hilo_executable *exe;
+    hilo_buffer *in[2];
+    hilo_status status = HILO_OK;
+    hilo_compile_options_init(&o);
+    o.machine = machine;
+    assert_int_equal(hilo_module_parse(client, program, strlen(program), NULL, &module), HILO_OK);
+    assert_int_equal(hilo_compile(client, module, &o, &exe), HILO_OK);
+    hilo_module_release(module);
+    assert_non_null(strstr(rt_executable_plan(exe)->placement, how));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(hilo_buffer_create(client, HILO_F32, dims, 2, &in[i]), HILO_OK);
+        memset(hilo_buffer_data(in[i]), 0, hilo_buffer_bytes(in[i]));
+    }
+    for (int i = 1; i <= runs; i++) {
+        hilo_buffer *out[2] = {NULL, NULL};
+        fake.let_fail(i == runs ? fails : UINT64_MAX);
+        status = hilo_execute(exe, i == runs ? last : NULL, in, 2, out, 2);
+        fake.let_fail(UINT64_MAX);
+        assert_true(status == HILO_OK || i == runs);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(out[k] != NULL, status == HILO_OK);
+            hilo_buffer_release(out[k]);
+        }
+    }
+    hilo_buffer_release(in[0]);
+    hilo_buffer_release(in[1]);
+    hilo_executable_release(exe);
+    return status;
+}
+
+/* The second run of a divided program is held against what is expected of one side alone, microseconds here: the stand-in takes
+   longer, so the program, and no other, is not divided again. */
+static void divisions_are_revoked(void **state) {
+    char path[] = "/tmp/hilo-machine-XXXXXX", other[sizeof both];
+    (void)state;
+    fake = stand_in();
+    write_machine(path);
+    memcpy(other, both, sizeof both);
+    memcpy(strstr(other, "add %x, %y"), "add %y, %y", sizeof "add %y, %y" - 1);
+    hilo_client *client = client_of_machine();
+    hilo_execute_options observed;
+    hilo_execute_options_init(&observed);
+    observed.step = on_step;
+    nrevoked = 0;
+    assert_int_equal(divided(client, both, path, 1, "both:", NULL, UINT64_MAX), HILO_OK);
+    assert_int_equal(divided(client, both, path, 2, "both:", &observed, UINT64_MAX), HILO_OK);
+    assert_int_equal(nrevoked, 0); /* by the first one, nor by one that waits after each step */
+    assert_int_equal(divided(client, both, path, 3, "both:", NULL, UINT64_MAX), HILO_OK);
+    assert_int_equal(nrevoked, 1);
+    assert_int_equal(divided(client, both, path, 3, "revoked: a run took longer than one side alone", NULL, UINT64_MAX),
+                     HILO_OK);
+    assert_int_equal(divided(client, other, path, 1, "both:", NULL, UINT64_MAX), HILO_OK);
+    assert_int_equal(nrevoked, 1);
+    hilo_client_release(client);
+    remove(path);
+    assert_int_equal(counts().live, 0);
+}
+
+/* Every call of the run that is held against that fails once, its wait for the device among them: then there are no results. */
+static void guarded_runs_fail(void **state) {
+    char path[] = "/tmp/hilo-machine-XXXXXX";
+    uint64_t n = 0, told = 0;
+    (void)state;
+    fake = stand_in();
+    write_machine(path);
+    for (;; n++) {
+        uint64_t failed = counts().failed;
+        hilo_client *client = client_of_machine();
+        hilo_status status = divided(client, both, path, 2, "both:", NULL, n);
+        hilo_client_release(client);
+        assert_int_equal(counts().live, 0);
+        if (counts().failed == failed) {
+            assert_int_equal(status, HILO_OK);
+            break;
+        }
+        told += status != HILO_OK;
+    }
+    remove(path);
+    assert_true(told > 1);
+}
+
+/* A product by cuBLASLt: not for addresses that it does not take, not in place, and not of types that it lacks. */
+static void products_of_a_library(void **state) {
+    struct ext_product p = {.axes = {.in = IR_F32_T, .out = IR_F32_T,
+                                     .batch = {.count = 1},
+                                     .rows = {1, {{8, 8, 0}}, 8},
+                                     .columns = {1, {{8, 0, 1}}, 8},
+                                     .depth = {1, {{8, 1, 8}}, 8}},
+                            .bias = -1, .a = 0, .b = 1, .out = 2};
+    float x[3][64];
+    char *memory;
+    struct gpu *g;
+    struct diag_list d;
+    void *product, *stream, *buffers[3], *place;
+    (void)state;
+    fake = stand_in();
+    diag_init(&d, mem_system_allocator());
+    if (ext_cublaslt_missing())
+        SKIP_BECAUSE("HILO_CUBLASLT_PATH names no stand-in: %s", ext_cublaslt_missing());
+    assert_int_equal(gpu_open(0, &d.al, &d, &g), HILO_OK);
+    assert_int_equal(gpu_stream(g, &d, &stream), HILO_OK);
+    assert_int_equal(gpu_alloc(g, sizeof x + 16, "the test", &d, &place), HILO_OK);
+    memory = place;
+    for (int i = 0; i < 64; i++) {
+        x[0][i] = (float)i;
+        x[1][i] = i / 8 == i % 8 ? 2 : 0;
+        x[2][i] = -1;
+    }
+    assert_int_equal(gpu_copy(g, GPU_TO_DEVICE, memory, x, sizeof x, &d), HILO_OK);
+    p.axes.in = IR_I32_T;
+    assert_int_equal(ext_product_prepare(&p, &d, &product), HILO_UNIMPLEMENTED);
+    p.axes.in = IR_F32_T;
+    p.axes.depth.dim[0].a = 2; /* nothing is one after the other */
+    p.axes.rows.dim[0].a = 16;
+    assert_int_equal(ext_product_prepare(&p, &d, &product), HILO_UNIMPLEMENTED);
+    p.axes.depth.dim[0].a = 1;
+    p.axes.rows.dim[0].a = 8;
+    assert_int_equal(ext_product_prepare(&p, &d, &product), HILO_OK);
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++)
+            buffers[k] = memory + k * (int)sizeof x[0] + (k == i ? 4 : 0);
+        assert_int_equal(ext_product_run(product, stream, buffers, NULL, &d), HILO_UNIMPLEMENTED);
+        buffers[i] = memory + i * (int)sizeof x[0];
+    }
+    for (int i = 0; i < 2; i++) { /* in place of an operand */
+        buffers[2] = buffers[i];
+        assert_int_equal(ext_product_run(product, stream, buffers, NULL, &d), HILO_UNIMPLEMENTED);
+    }
+    buffers[2] = memory + 2 * (int)sizeof x[0];
+    assert_int_equal(ext_product_run(product, stream, buffers, NULL, &d), HILO_OK);
+    assert_int_equal(gpu_copy(g, GPU_TO_HOST, x[0], buffers[2], sizeof x[0], &d), HILO_OK);
+    assert_int_equal(gpu_wait(g, &d), HILO_OK);
+    for (int i = 0; i < 64; i++)
+        assert_true(x[0][i] == 2 * (float)i);
+    ext_product_release(product);
+    gpu_free(g, place, sizeof x + 16);
+    gpu_close(g);
+    diag_clear(&d);
+    assert_int_equal(counts().live, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_buffer_on_both_sides),
                                        cmocka_unit_test(graphs_follow_their_buffers),
-                                       cmocka_unit_test(each_call_fails)};
+                                       cmocka_unit_test(each_call_fails),
+                                       cmocka_unit_test(damaged_cubins),
+                                       cmocka_unit_test(divisions_are_revoked),
+                                       cmocka_unit_test(guarded_runs_fail),
+                                       cmocka_unit_test(products_of_a_library)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Programs on several devices and nodes by the public interface: nodes that are processes and meet in a directory, nodes that
  * are threads and meet in callbacks, devices of one node. */
 #include "hilo.h"
+#include "../test.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -179,10 +180,8 @@ static void test_processes(void **state) {
     }
     snprintf(command, sizeof command, "rm -rf %s", dir);
     assert_int_equal(system(command), 0);
-    if (codes[0] == NO_UCX) {
-        print_message("skipped: UCX (libucx0) is not installed\n");
-        skip();
-    }
+    if (codes[0] == NO_UCX)
+        SKIP_BECAUSE("UCX (libucx0) is not installed");
     for (int i = 0; i < NODES; i++)
         assert_int_equal(codes[i], 0);
 }
@@ -267,10 +266,8 @@ static void test_callbacks(void **state) {
         free(store.values[i]);
     }
     store.n = 0;
-    if (nodes[0].status == HILO_UNAVAILABLE) {
-        print_message("skipped: UCX (libucx0) is not installed\n");
-        skip();
-    }
+    if (nodes[0].status == HILO_UNAVAILABLE)
+        SKIP_BECAUSE("UCX (libucx0) is not installed");
     for (int i = 0; i < NODES; i++)
         assert_true(nodes[i].good);
     store.refuses = 1; /* the callback's reason is told */

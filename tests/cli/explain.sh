@@ -236,7 +236,7 @@ END
 exits 0 opt --passes=partition,dce partition.mlir
 cp out part.mlir
 exits 0 explain part.mlir
-says '1 collectives, by which a process receives 256 B' 'collective all_gather  768 B, 256 B received'
+says '1 collectives, by which a process receives 256 B' 'collective collective_permute  512 B, 256 B received'
 # With a link: what a step takes, by a model; here next to nothing but the latency, or the rate, of one exchange.
 exits 0 explain part.mlir --link 1e6,1e3
 says 'a model, link 1e6,1e3:' 'of which 1000.000 ms are waits for exchanges'
@@ -272,11 +272,15 @@ module attributes {mhlo.num_partitions = DEVICES : i32} {
 END
 for data in 4:14.2 256:2.3; do
     sed "s/DEVICES/$((4 * ${data%:*}))/; s/=DATA/=${data%:*}/" scale.mlir >whole.mlir
-    exits 0 opt --passes=partition,dce whole.mlir
+    exits 0 explain whole.mlir --partition --link 3,1.7
+    says "4 collectives, by which a process receives ${data#*:} MB" "one of $((4 * ${data%:*})) partitions; parts of \
+parameters: [${data%:*},1], [1,4], [4,1]; of results: [${data%:*},1], whole"
+    exits 0 opt --partition whole.mlir
     mv out part.mlir
     exits 0 explain part.mlir --link 3,1.7
     says "4 collectives, by which a process receives ${data#*:} MB"
 done
+exits 2 explain whole.mlir --partition --run
 exits 2 explain softmax.mlir --runs 3
 exits 2 explain softmax.mlir --run --input 2xf32=1
 exits 2 explain softmax.mlir --run --link 3,1

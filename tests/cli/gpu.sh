@@ -93,6 +93,31 @@ exits 0 compile counted.mlir --target-gpu sm_90a -o counted.hilo
 exits 0 run counted.hilo --input random:1 --device gpu
 same want 'a counted loop from a file'
 
+# ---- copies in graphs are of rows, whose length drivers limit to 2 GiB: longer ones are several
+cat >copies.mlir <<'EOP'
+func.func @main(%x: tensor<64xf32>, %n: tensor<i32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %end = stablehlo.constant dense<5> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %a = %x, %b = %x) : tensor<i32>, tensor<64xf32>, tensor<64xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %n : tensor<i32>
+    %t = stablehlo.add %a, %b : tensor<64xf32>
+    stablehlo.return %j, %b, %t : tensor<i32>, tensor<64xf32>, tensor<64xf32>
+  }
+  return %r#1, %r#2 : tensor<64xf32>, tensor<64xf32>
+}
+EOP
+exits 0 run copies.mlir --no-cache --input 64xf32=3 --input i32=1
+cp out want
+for pitch in 2147483647 256 100 7; do
+    HILO_FAKE_CUDA_PITCH=$pitch exits 0 run copies.mlir --no-cache --input 64xf32=3 --input i32=1 --device gpu
+    same want "copies of rows of $pitch bytes"
+done
+if [ "$(report graphs) $(report leaks)" = '4 0' ]; then pass; else fail "copies.mlir: $(cat report)"; fi
+
 # ---- a language model: weights, cache and the chosen token stay on the device, of which four bytes a token are read
 m=$root/tests/llm/tiny-llama
 exits 0 generate -m "$m" --precision f32 -p A --raw -n 4
@@ -137,6 +162,55 @@ HILO_CACHE_DIR=$dir/cache exits 0 run loop.mlir --input random:1 --device gpu
 cp out want
 HILO_CACHE_DIR=$dir/cache exits 0 run loop.mlir --input random:1 --device gpu
 same want 'from the compile cache'
+
+# ---- code ahead of time: cubins by nvJitLink beside the PTX, here by a stand-in whose cubins are PTX in an ELF file
+HILO_NVJITLINK_PATH= exits 0 compile counted.mlir --target-gpu sm_80 -o ptx.hilo
+says 'warning: PTX only, which the driver compiles when the program is loaded: no nvJitLink' 'HILO_NVJITLINK_PATH is empty'
+HILO_NVJITLINK_PATH= exits 3 compile counted.mlir --target-gpu sm_80 --emit object -o out.cubin
+says 'no nvJitLink'
+HILO_NVJITLINK_PATH=$(dirname "$HILO")/tests
+export HILO_NVJITLINK_PATH
+exits 0 explain counted.mlir --target-gpu sm_80
+says 'of PTX, ' ' of cubins'
+exits 0 compile counted.mlir --target-gpu sm_80 -o cubin.hilo
+exits 0 run counted.mlir --no-cache --input random:1
+cp out want
+# runs FILE CODE SM: the file runs on such a GPU from cubins, or from PTX
+runs() {
+    HILO_FAKE_CUDA_SM=$3 exits 0 run "$1" --input random:1 --device gpu
+    same want "$1 on $3"
+    HILO_FAKE_CUDA_SM=$3 exits 0 explain "$1" --device gpu --json
+    says "\"code\":\"$2\""
+}
+runs ptx.hilo PTX 80
+runs cubin.hilo cubin 80
+runs cubin.hilo cubin 86
+runs cubin.hilo PTX 90
+HILO_FAKE_CUDA_NO_CUBINS=1 runs cubin.hilo PTX 80
+says 'cubins for sm_80 are not used: cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU'
+for n in 1 2 3 4 5; do # each call of nvJitLink
+    HILO_FAKE_NVJITLINK_FAIL=$n exits 0 compile counted.mlir --target-gpu sm_80 -o failed.hilo
+    says 'PTX only' 'nvJitLink 13.0 for sm_80: error'
+    if cmp -s failed.hilo ptx.hilo; then pass; else fail "call $n of nvJitLink failed"; fi
+done
+HILO_FAKE_NVJITLINK_MOST=90 exits 0 compile counted.mlir --target-gpu sm_100 -o failed.hilo
+says 'nvJitLink 13.0 for sm_100: error 17'
+exits 0 compile counted.mlir --target-gpu sm_90a --emit object -o out.cubin
+if [ "$(head -c 4 out.cubin | tail -c 3)" = ELF ]; then pass; else fail 'an object of a GPU'; fi
+unset HILO_NVJITLINK_PATH
+status=0
+"$HILO" compile counted.mlir --target-gpu sm_90a --emit object -o true.cubin >out 2>err || status=$?
+if [ $status = 3 ] && grep -q 'no nvJitLink' err; then
+    echo "skipped: the true nvJitLink: $(cat err)"
+else # machine 190, the GPU in the second byte of the flags or in the first
+    flags=$(od -An -tu1 -j 48 -N 2 true.cubin | grep -cw 90)
+    found="$status $(od -An -tu1 -N 4 true.cubin) $(od -An -tu2 -j 18 -N 2 true.cubin) $flags"
+    # shellcheck disable=SC2086
+    found=$(echo $found)
+    if [ "$found" = '0 127 69 76 70 190 1' ]; then pass; else fail "the true nvJitLink: $found"; fi
+    exits 0 compile counted.mlir --target-gpu sm_90a -o true.hilo
+    runs true.hilo PTX 90 # the stand-in for the driver does not run SASS
+fi
 
 # ---- memory that ends
 HILO_FAKE_CUDA_MEMORY=9000 exits 3 run add.mlir --no-cache --input random:1 --device gpu

@@ -48,6 +48,20 @@ prints_main() {
   }
 }'
 }
+# One partition, of as many as the mesh has devices.
+cat >sharded.mlir <<'EOF'
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+EOF
+exits 0 opt --partition sharded.mlir
+says 'mhlo.num_partitions = 4 : i32' '@main(%arg0: tensor<4xf32>)' stablehlo.all_reduce
+exits 2 opt --partition p.mlir
+says 'has no mesh'
 exits 0 opt --passes=inline,dce p.mlir
 prints_main
 exits 0 opt -O1 --stats p.mlir

@@ -1,6 +1,7 @@
 /* numpy files: what numpy writes is read, what hilo writes is read back, and damage is refused with
  * a message with its place. */
 #include "cli/npy.h"
+#include "../test.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -701,16 +702,12 @@ static void replaces_a_file_in_one_step(void **state) {
 /* Sizes and offsets beyond 32 bits: needs 9 GB of disk, so only on request. */
 static void writes_beyond_four_gigabytes(void **state) {
     struct directory *f = *state;
-    if (!getenv("HILO_TEST_LONG")) {
-        print_message("skipped: it needs 9 GB of disk; HILO_TEST_LONG=1 runs it\n");
-        skip();
-    }
+    if (!test_is_long())
+        SKIP_BECAUSE("it needs 9 GB of disk; HILO_TEST_LONG=1 runs it");
     const int64_t n = INT64_C(0x110000000);
     unsigned char *large = calloc((size_t)n, 1);
-    if (!large) {
-        print_message("skipped: there is no memory for 4 GB\n");
-        skip();
-    }
+    if (!large)
+        SKIP_BECAUSE("there is no memory for 4 GB");
     large[n - 1] = 7;
     struct npy_array in[] = {array_of("large", "u1", 1, 1, n, large),
                              array_of("far", "i2", 2, 1, 3, "abcdef"),

@@ -1,6 +1,7 @@
 /* Nodes that are killed, stopped, started again, run another program, or lose their connection: all others end with an error
  * that names the node, in time, and nothing hangs. HILO is the command; HILO_TEST_LONG: more turns of each. */
 #include "base/mem.h"
+#include "../test.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -39,13 +40,8 @@ struct nodes {
     int64_t since;
 };
 
-static bool is_long(void) {
-    const char *text = getenv("HILO_TEST_LONG");
-    return text && *text;
-}
-
 static int turns(void) {
-    return is_long() ? 100 : 2;
+    return test_is_long() ? 100 : 2;
 }
 
 static int64_t now_ms(void) {
@@ -191,7 +187,7 @@ static void ends(struct nodes *n, int node, const char *const *texts, int64_t li
         named = named && strstr(text, texts[i]);
     if (status == -1 || !WIFEXITED(status) || !WEXITSTATUS(status) || !named)
         wrong(n, node, status, victim);
-    if (is_long() && took > limit_ms)
+    if (test_is_long() && took > limit_ms)
         wrong(n, node, status, "that sooner");
 }
 
@@ -228,10 +224,8 @@ static const char *const late[] = {"all_gather of 'shared'", "node 2 (host ", "d
 static const char *const other[] = {"all_gather of 'shared'", "node 2 (host ", "runs another program, 'shared'", NULL};
 
 static void need_nodes(void) {
-    if (!runs) {
-        print_message("skipped: it needs $HILO, the command, and UCX (libucx0)\n");
-        skip();
-    }
+    if (!runs)
+        SKIP_BECAUSE("it needs $HILO, the command, and UCX (libucx0)");
 }
 
 /* ---- faults ---------------------------------------------------------------------------------- */
@@ -353,8 +347,7 @@ static void test_cut(void **state) {
         finish(&n);
         if (!done) {
             unsetenv("UCX_TLS");
-            print_message("skipped: the system does not let a process close another's connections\n");
-            skip();
+            SKIP_BECAUSE("the system does not let a process close another's connections");
         }
     }
     unsetenv("UCX_TLS");

@@ -16,6 +16,8 @@ static bool read_and_print(struct str bytes, struct strbuf *text, struct strbuf 
         bytes = artifact;
     diag_init(&d, mem_system_allocator());
     struct ir_module *volatile m = ir_module_new(mem_system_allocator(), &recover);
+    if (m)
+        m->bytes_stay = true;
     if (m && setjmp(recover) == 0 && read_bytecode(m, &d, bytes) == HILO_OK && ir_verify(m, &d) == HILO_OK) {
         struct ir_print_options o = {.locations = true};
         ir_print_module(m, &o, text);

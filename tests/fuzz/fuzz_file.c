@@ -69,7 +69,10 @@ static const struct strbuf *file_of(hilo_client *client, size_t i) {
     const char *program = programs[i % PROGRAMS];
     if (hilo_module_parse(client, program, strlen(program), NULL, &module) != HILO_OK)
         abort();
-    hilo_status status = hilo_compile(client, module, NULL, &exe);
+    hilo_compile_options ahead;
+    hilo_compile_options_init(&ahead);
+    ahead.target_cpu = "sm_90a"; /* with cubins, where HILO_NVJITLINK_PATH names the library */
+    hilo_status status = hilo_compile(client, module, i < PROGRAMS ? NULL : &ahead, &exe);
     hilo_module_release(module);
     if (status != HILO_OK)
         return NULL;
@@ -106,13 +109,29 @@ static hilo_status load(hilo_client *client, const char *p, size_t n) {
     return status;
 }
 
-/* Bytes after the head before PTX, which is text for the driver's compiler. */
-static size_t before_code(const char *p, size_t table) {
-    static const char begin[] = ".version";
-    size_t at = sizeof(struct rt_file_head);
-    while (at + sizeof begin < table && memcmp(p + at, begin, sizeof begin - 1) != 0)
+/* The first place of `text` from `at` on; `end` when it is not there. */
+static size_t find(const char *p, size_t at, size_t end, const char *text) {
+    size_t n = strlen(text);
+    while (at + n <= end && memcmp(p + at, text, n) != 0)
         at++;
-    return at - sizeof(struct rt_file_head);
+    return at + n <= end ? at : end;
+}
+
+/* What is changed: the table after the head; for a GPU without code, which is trusted: up to PTX, and the count, the size and
+   the head of the first cubin. */
+struct places {
+    size_t first, n, cubin; /* cubin: from there on, after n */
+};
+enum { CUBIN_BEFORE = 12, CUBIN_PLACES = CUBIN_BEFORE + 64 };
+
+static struct places places_of(const char *p, size_t table, bool gpu) {
+    struct places x = {sizeof(struct rt_file_head), table - sizeof(struct rt_file_head), 0};
+    if (!gpu)
+        return x;
+    size_t code = find(p, x.first, table, ".version"), cubin = find(p, code, table, "\177ELF");
+    x.n = code - x.first;
+    x.cubin = cubin < table ? cubin - CUBIN_BEFORE : 0;
+    return x;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
@@ -123,8 +142,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
     o.allocator = (hilo_allocator){.realloc_fn = bounded_realloc};
     size_t which = nbytes ? bytes[0] % (size_t)(getenv("HILO_CUDA_PATH") ? 2 * PROGRAMS : PROGRAMS) : 0;
     o.device = which < PROGRAMS ? "cpu" : "gpu";
-    if (nbytes == 0 || hilo_client_create(&o, &client) != HILO_OK)
+    if (nbytes == 0)
         return 0;
+    if (hilo_client_create(&o, &client) != HILO_OK)
+        abort();
     const struct strbuf *file = file_of(client, which);
     char *copy = file ? malloc(file->n) : NULL;
     if (copy) {
@@ -133,10 +154,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
         rehash(copy, file->n);
         if (load(client, copy, file->n) != HILO_OK)
             abort();
-        size_t table = which < PROGRAMS ? (size_t)head.table - sizeof head : before_code(copy, (size_t)head.table);
+        const struct places x = places_of(copy, (size_t)head.table, which >= PROGRAMS);
         for (size_t i = 1; i + 2 < nbytes && i < 1 + 3 * MOST_CHANGES; i += 3) {
-            size_t at = ((size_t)bytes[i] << 8 | bytes[i + 1]) % table;
-            copy[sizeof head + at] = (char)bytes[i + 2];
+            size_t at = ((size_t)bytes[i] << 8 | bytes[i + 1]) % (x.n + (x.cubin ? CUBIN_PLACES : 0));
+            copy[at < x.n ? x.first + at : x.cubin + at - x.n] = (char)bytes[i + 2];
         }
         rehash(copy, file->n);
         load(client, copy, file->n);

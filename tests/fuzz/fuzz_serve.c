@@ -17,6 +17,7 @@ static struct server *open_server(void) {
     struct serve_options o = {
         .models = models, .nmodels = 1, .level = 2, .context = 256, .slots = 4, .queue = 64, .most_tokens = 3,
         .no_warm_up = true};
+    hilo_client_options_init(&o.client);
     if (!s.models && server_open(&s, &o, why, sizeof why) != HILO_OK)
         abort();
     return &s;

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
         if ((s != HILO_OK) != (d.errors > 0))
             abort();
         if (s == HILO_OK && ir_verify(m, &d) == HILO_OK)
-            sdy_verify(m, &d, &m->arena);
+            sdy_verify(m, &d);
     }
     ir_module_free(m);
     diag_clear(&d);

@@ -8,10 +8,13 @@
  *   - Calls without the context, unknown handles, addresses outside of live memory and what ptx.h finds are reported on
  *     standard error, and every further call fails.
  * Environment: HILO_FAKE_CUDA_FAIL=n lets the n-th call fail (of those that may), HILO_FAKE_CUDA_MEMORY=bytes,
- * HILO_FAKE_CUDA_SM=90, HILO_FAKE_CUDA_SEED=n, HILO_FAKE_CUDA_REPORT=file: a line is appended at the end,
+ * HILO_FAKE_CUDA_SM=90, HILO_FAKE_CUDA_NO_CUBINS=1, HILO_FAKE_CUDA_SEED=n,
+ * HILO_FAKE_CUDA_PITCH=bytes that a row of a copy in a graph may have,
+ * HILO_FAKE_CUDA_REPORT=file: a line is appended at the end,
  * "calls N failed N leaks N launches N uploads N downloads N bytes N peak N graphs N updates N", where bytes are those of
  * uploads and downloads; launches are of single kernels, graphs of graphs, updates of their nodes.
  * Leaks are told on standard error, too. */
+#include "gpu/cubin.h"
 #include "gpu/cuda.h"
 #include "gpu/libcuda.h"
 #include "gpu/ptx.h"
@@ -29,6 +32,7 @@
 
 enum {
     OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201,
+    NO_BINARY = 209,
     INVALID_PTX = 218, INVALID_HANDLE = 400, NOT_FOUND = 500, LAUNCH_FAILED = 719, UNKNOWN = 999
 };
 static const struct { int error; const char *name, *text; } error_names[] = {
@@ -37,6 +41,7 @@ static const struct { int error; const char *name, *text; } error_names[] = {
     {NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
     {INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {NO_BINARY, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
     {INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
     {INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
@@ -60,7 +65,7 @@ struct pinned { struct pinned *next; char *p; size_t bytes; };
 struct function { struct function *next; struct module *module; char name[128]; unsigned shared; };
 struct module { struct module *next; struct ptx *code; struct function *functions; };
 
-enum kind { UPLOAD, DOWNLOAD, MOVE, LAUNCH, FRESH, FREED };
+enum kind { UPLOAD, DOWNLOAD, MOVE, LAUNCH, LIBRARY, FRESH, FREED };
 struct work {
     struct work *next;
     enum kind kind;
@@ -68,6 +73,7 @@ struct work {
     const void *from;
     size_t bytes;
     void *staged; /* what `from` was, of memory that is not pinned */
+    void (*library)(void *user); /* with `to` */
     struct function *function;
     uint32_t blocks, shared, nparams;
     struct ptx_buffer params[];
@@ -203,6 +209,8 @@ static void run_some(struct stream *s, uint64_t n) {
     for (struct work *w; n-- > 0 && (w = s->first) != NULL && !fake.sticky;) {
         if (w->kind == LAUNCH)
             run_launch(w);
+        else if (w->kind == LIBRARY)
+            w->library(w->to);
         else if (w->kind == FRESH || w->kind == FREED)
             memset(w->to, POISON, w->bytes);
         else
@@ -426,6 +434,17 @@ static int cuMemcpyDtoDAsync(uint64_t to, uint64_t from, size_t bytes, void *str
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
+/* The PTX in a cubin of the stand-in for nvJitLink that this device runs: of the same major version, or of this one;
+   NULL, as for cubins of the true one. HILO_FAKE_CUDA_NO_CUBINS: it runs none. */
+static const char *ptx_of_cubin(const char *image) {
+    int mine = (int)number("HILO_FAKE_CUDA_SM", 90), sm = FAKE_CUBIN_SM(image);
+    bool exact = FAKE_CUBIN_EXACT(image);
+    if (memcmp(image + FAKE_CUBIN_MARK_AT, FAKE_CUBIN_MARK, sizeof FAKE_CUBIN_MARK) != 0 ||
+        number("HILO_FAKE_CUDA_NO_CUBINS", 0) || (exact ? sm != mine : sm / 10 != mine / 10 || sm > mine))
+        return NULL;
+    return image + FAKE_CUBIN_HEAD;
+}
+
 /* PTX for sm_90a runs on 9.0 alone, that for sm_80 on all later GPUs, too. */
 static bool runs_here(const char *text) {
     const char *target = strstr(text, ".target sm_");
@@ -444,6 +463,8 @@ static int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int 
         if (options[i] == 6)
             size = (size_t)(uintptr_t)values[i];
     }
+    if (memcmp(image, "\177ELF", 4) == 0 && !(image = ptx_of_cubin(image)))
+        return leave(NO_BINARY);
     struct ptx *code = runs_here(image) ? ptx_load(image, strlen(image), why, sizeof why) : NULL;
     if (!code) {
         if (log)
@@ -595,11 +616,16 @@ static int set_launch(struct node *node, const struct cuda_launch *l) {
     return fake.sticky;
 }
 
+static size_t most_pitch(void) {
+    return number("HILO_FAKE_CUDA_PITCH", INT32_MAX);
+}
+
 static int set_copy(struct node *node, const struct cuda_copy *c, const void *in) {
     const struct cuda_side *v[] = {&c->to, &c->from};
     for (int i = 0; i < 2; i++) {
         if (v[i]->x || v[i]->y || v[i]->z || v[i]->level || v[i]->reserved || v[i]->type != CUDA_DEVICE_MEMORY ||
-            v[i]->pitch < c->width || v[i]->height != 1 || c->height != 1 || c->depth != 1 || in != &context)
+            v[i]->pitch < c->width || v[i]->pitch > most_pitch() || v[i]->height != 1 ||
+            c->height != 1 || c->depth != 1 || in != &context)
             return misuse(INVALID_VALUE, "a node that copies what is not a row of bytes of the device");
         node->params[i] = v[i]->device;
     }
@@ -760,8 +786,8 @@ static int cuDeviceGetName(char *name, int size, int device) {
 static int cuDeviceGetAttribute(int *value, int attribute, int device) {
     ENTER(false);
     int sm = (int)number("HILO_FAKE_CUDA_SM", 90);
-    const struct { int attribute, value; } known[] = {{16, 4}, {38, 1 << 20}, {75, sm / 10}, {76, sm % 10}, {97, 232448},
-                                                      {115, 1}};
+    const struct { int attribute, value; } known[] = {{11, (int)most_pitch()}, {16, 4},       {38, 1 << 20}, {75, sm / 10},
+                                                      {76, sm % 10},           {97, 232448}, {115, 1}};
     for (size_t i = 0; i < sizeof known / sizeof *known && !device; i++)
         if (known[i].attribute == attribute) {
             *value = known[i].value;
@@ -833,6 +859,26 @@ EXPORT void fake_cuda_fail(uint64_t after) {
     pthread_mutex_lock(&fake.lock);
     fake.fail = after == UINT64_MAX ? 0 : fake.calls + after + 1;
     pthread_mutex_unlock(&fake.lock);
+}
+
+EXPORT void fake_cuda_enqueue(void *stream, void (*work)(void *user), void *user) {
+    pthread_mutex_lock(&fake.lock);
+    struct work *w = work_new(stream, LIBRARY, 0);
+    w->library = work;
+    w->to = user;
+    run_perhaps(stream);
+    pthread_mutex_unlock(&fake.lock);
+}
+
+EXPORT char *fake_cuda_bytes(uint64_t address, size_t bytes) {
+    pthread_mutex_lock(&fake.lock);
+    char *p = device_bytes(address, bytes, "a library");
+    pthread_mutex_unlock(&fake.lock);
+    return p;
+}
+
+EXPORT int fake_cuda_has_context(void) {
+    return current == &context;
 }
 
 EXPORT void fake_cuda_read(struct fake_cuda *out) {

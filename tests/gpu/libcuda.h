@@ -18,19 +18,35 @@ struct fake_cuda {
 void fake_cuda_fail(uint64_t after);
 void fake_cuda_read(struct fake_cuda *out);
 
+/* For stand-ins of libraries: work(user) runs when its turn in the stream comes. The bytes of device memory; NULL where they
+   are not all of one allocation. Whether the calling thread has the context. */
+void fake_cuda_enqueue(void *stream, void (*work)(void *user), void *user);
+char *fake_cuda_bytes(uint64_t address, size_t bytes);
+int fake_cuda_has_context(void);
+
 /* These functions of the library; NULL where HILO_CUDA_PATH names none. */
 struct fake_cuda_functions {
     void (*let_fail)(uint64_t after);
     void (*read)(struct fake_cuda *out);
+    void (*enqueue)(void *stream, void (*work)(void *user), void *user);
+    char *(*bytes)(uint64_t address, size_t bytes);
+    int (*has_context)(void);
 };
 
+static inline void fake_cuda_symbol(void *library, const char *name, void *function) {
+    void *p = library ? dlsym(library, name) : NULL;
+    memcpy(function, &p, sizeof p); /* C has no cast from an object's address to a function's */
+}
+
 static inline struct fake_cuda_functions fake_cuda_find(void) {
-    struct fake_cuda_functions f = {NULL, NULL};
+    struct fake_cuda_functions f;
     const char *path = getenv("HILO_CUDA_PATH");
-    void *library = path ? dlopen(path, RTLD_NOW) : NULL, *p = library ? dlsym(library, "fake_cuda_fail") : NULL;
-    memcpy(&f.let_fail, &p, sizeof p); /* C has no cast from an object's address to a function's */
-    p = library ? dlsym(library, "fake_cuda_read") : NULL;
-    memcpy(&f.read, &p, sizeof p);
+    void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+    fake_cuda_symbol(library, "fake_cuda_fail", &f.let_fail);
+    fake_cuda_symbol(library, "fake_cuda_read", &f.read);
+    fake_cuda_symbol(library, "fake_cuda_enqueue", &f.enqueue);
+    fake_cuda_symbol(library, "fake_cuda_bytes", &f.bytes);
+    fake_cuda_symbol(library, "fake_cuda_has_context", &f.has_context);
     return f;
 }
 

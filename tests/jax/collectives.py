@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Bytes that one step of common parallel programs moves between 8 devices, counted in the compiled text of hilo and of XLA's CPU:
-hilo's must not be more. Needs JAX.
+"""One step of common parallel programs on 8 devices, by hilo and by XLA's CPU: the bytes that it moves between them, counted in the
+compiled text, of which hilo's must not be more; and the memory of a device, of which hilo's must be at most 1.1 times XLA's.
+Needs JAX.
 
 usage: collectives.py PJRT_HILO.SO
 """
@@ -53,6 +54,13 @@ def moved(text):
         parts = {"all-reduce": 2 * (n - 1) / n, "all-gather": (n - 1) / n, "reduce-scatter": n - 1, "all-to-all": (n - 1) / n}
         sums[kind] = sums.get(kind, 0) + size * parts.get(kind, 1)
     return sums
+
+
+def memory(c):
+    """Bytes of a device: arguments, results, and temporaries between kernels. XLA does not count what a kernel needs for itself,
+    such as the operands that Eigen packs: the same is left out of hilo's, and returned besides."""
+    m, scratch = c.memory_analysis(), int(c.cost_analysis().get("scratch bytes", 0))
+    return m.argument_size_in_bytes + m.output_size_in_bytes + m.temp_size_in_bytes - m.alias_size_in_bytes - scratch, scratch
 
 
 # ---- programs: each gives a function, its arguments' shapes and shardings, and its results' shardings ------------------------
@@ -131,6 +139,32 @@ def decode():
     return (4, 2), ("s", "t"), step, [(4, 8, 32), (4, 512, 8, 32), (4, 512, 8, 32)], (P(None, "t"), cache, cache), P(None, "t")
 
 
+def convolutions():
+    """Two layers and a pooling of images that are divided by rows, trained."""
+    def conv(x, w, stride):
+        return lax.conv_general_dilated(x, w, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    def step(w1, w2, x):
+        def loss(w1, w2):
+            y = lax.reduce_window(jax.nn.relu(conv(x, w1, 1)), 0.0, lax.add, (1, 3, 3, 1), (1, 1, 1, 1), "SAME")
+            return jnp.mean(conv(y, w2, 2) ** 2)
+
+        g1, g2 = jax.grad(loss, (0, 1))(w1, w2)
+        return w1 - 0.1 * g1, w2 - 0.1 * g2
+
+    return (8,), ("r",), step, [(3, 3, 4, 16), (3, 3, 16, 16), (2, 64, 64, 4)], (P(), P(), P(None, "r")), (P(), P())
+
+
+def stencil():
+    """Heat that flows on a torus whose rows are divided."""
+    def step(x):
+        for _ in range(2):
+            x = x + 0.1 * (sum(jnp.roll(x, i, axis) for axis in (0, 1) for i in (1, -1)) - 4 * x)
+        return x
+
+    return (8,), ("r",), step, [(256, 64)], (P("r"),), P("r")
+
+
 def compiled(devices, program):
     sizes, names, step, shapes, ins, outs = program()
     mesh = Mesh(np.array(devices).reshape(sizes), names, axis_types=(AxisType.Auto,) * len(names))
@@ -144,12 +178,16 @@ def compiled(devices, program):
         return jax.ShapeDtypeStruct(shape, whole, sharding=NamedSharding(mesh, spec))
 
     with jax.set_mesh(mesh):
-        return jax.jit(step, out_shardings=place(outs)).lower(*[args(a, b) for a, b in zip(shapes, ins)]).compile().as_text()
+        return jax.jit(step, out_shardings=place(outs)).lower(*[args(a, b) for a, b in zip(shapes, ins)]).compile()
 
 
-for program in mlp_data, mlp_tensor, transformer, embedding, experts, decode:
-    ours, theirs = (moved(compiled(jax.devices(platform), program)) for platform in ("hilo", "cpu"))
+for program in mlp_data, mlp_tensor, transformer, embedding, experts, decode, convolutions, stencil:
+    both = [compiled(jax.devices(platform), program) for platform in ("hilo", "cpu")]
+    ours, theirs = (moved(c.as_text()) for c in both)
     show = lambda sums: ", ".join(f"{kind} {int(n)}" for kind, n in sorted(sums.items())) or "none"
     print(f"{program.__name__}: hilo {int(sum(ours.values()))} ({show(ours)}); XLA {int(sum(theirs.values()))} ({show(theirs)})")
     check(f"{program.__name__}: moves at most what XLA's does", 0 < sum(ours.values()) <= sum(theirs.values()))
+    (needs, scratch), (needed, _) = (memory(c) for c in both)
+    print(f"  memory: hilo {needs}, and {scratch} of scratch; XLA {needed}; {needs / needed:.2f}")
+    check(f"{program.__name__}: needs at most 1.1 times XLA's memory", needs <= 1.1 * needed, f"{needs}, not {needed}")
 common.end()

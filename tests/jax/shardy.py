@@ -2,16 +2,19 @@
 """Shardings: hilo's passes against Shardy's own, which jaxlib contains, on programs as text.
 
 What each leaves is parsed and printed by jaxlib, and the two texts are to be equal. Programs: Shardy's test files,
-where HILO_SHARDY_TESTS names its directory `sdy`; and random ones.
+where HILO_SHARDY_TESTS names its directory `sdy`; and random ones. Shardy's files that run are partitioned by hilo and
+run: they compare values.
 
     shardy.py [--runs N] [--seed S] [--keep DIR] [FILE ...]
 """
 import argparse
+import math
 import os
 import pathlib
 import random
 import re
 import subprocess
+import tempfile
 
 import common
 
@@ -483,6 +486,57 @@ STEPS = [unary, unary, binary, binary, binary, with_constant, with_constant, sel
          optimization_barrier, loop, branches, call, manual, gather, scatter]
 
 
+# ---- Shardy's programs that run ------------------------------------------------------------------------------------------
+
+
+def partition(program, meshes, devices, replicas):
+    """A function by hilo's partitioner, without the module around it."""
+    program = (f"module attributes {{mhlo.num_partitions = {devices} : i32, mhlo.num_replicas = {replicas} : i32}} {{\n"
+               f"{meshes}\n{program}\n}}\n")
+    done = subprocess.run([hilo, "opt", "--passes=partition", "-"], input=program, capture_output=True, text=True)
+    if done.returncode:
+        raise ValueError(done.stderr.strip().splitlines()[0])
+    return "\n".join(line for line in done.stdout.splitlines()[1:-1] if not line.strip().startswith("sdy.mesh"))
+
+
+def runnable(text):
+    """A file of Shardy's as one module: functions partitioned, and what they are compared with."""
+    first, second = re.split(r"//--- part2.mlir\n", text.split("//--- part1.mlir\n")[1])
+    meshes = dict(re.findall(r"^sdy\.mesh @(\w+) = (.*)", first, re.M))
+    out = [second]
+    for function in re.findall(r"^func\.func .*?^}", first, re.M | re.S):
+        name = re.search(r"@([\w$.]+)", function).group(1)
+        used = {mesh: what for mesh, what in meshes.items() if f"@{mesh}," in function}
+        sizes = [math.prod(int(n) for n in re.findall(r"=(\d+)", what)) for what in used.values()]
+        if not used:
+            out.append(function)
+            if name.startswith("transformed_"):
+                out.append(function.replace("transformed_", "original_"))
+            continue
+        replicas = int((re.search(r"replica_count=(\d+)", text) or ("", "1"))[1])
+        declared = "\n".join(f"sdy.mesh @{mesh} = {what}" for mesh, what in used.items())
+        for old, new in [("", "")] + re.findall(r"sed 's/(\w+)/(\w+)/g'", text):
+            if old == new or name == old:
+                out.append(partition(function.replace(f"@{old}", f"@{new}") if old else function, declared, max(sizes), replicas))
+        if name.startswith("parallel_") and "@sequential_" not in first:
+            ones = re.sub(r", device_ids=\[.*?\]", "", re.sub(r"=\d+", "=1", declared))
+            out.append(partition(function.replace("@parallel_", "@sequential_"), ones, 1, 1))
+    return "\n".join(out)
+
+
+def run_files(folder):
+    with tempfile.TemporaryDirectory() as scratch:
+        for path in sorted(folder.glob("transforms/**/executable_*/*.mlir")):
+            whole = pathlib.Path(scratch) / path.name
+            try:
+                whole.write_text(runnable(path.read_text()))
+                done = subprocess.run([hilo, "check", "--backend", "reference", str(whole)], capture_output=True, text=True)
+                why = (done.stdout + done.stderr).strip()
+            except ValueError as error:
+                done, why = None, str(error)
+            common.check(f"{path.parent.name}/{path.name}", done and done.returncode == 0, why)
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--runs", type=int, default=150)
@@ -500,6 +554,8 @@ def main():
     for path, name in SHARDY_FILES.items() if tests and not o.files else ():
         for function, text in functions((pathlib.Path(tests) / "transforms/propagation/test" / path).read_text()):
             same(f"{path} @{function}", text, name, o.keep)
+    if tests and not o.files:
+        run_files(pathlib.Path(tests))
     if not o.files:
         parsed = 0
         for seed in range(o.seed, o.seed + o.runs):

@@ -1,6 +1,7 @@
 /* What installed libraries compute: each op against the evaluator over types, layouts and shapes, the same bits for any number
  * of threads, and hilo's own code where a library is not there or cannot. Libraries that are missing are skipped. */
 #include "library_test.h"
+#include "../test.h"
 
 #include "external/external.h"
 
@@ -9,6 +10,11 @@ static bool is_here(enum lib_external by) {
     if (ext_missing(by))
         print_message("skipped: %s is not installed: %s\n", ext_title(by), ext_missing(by));
     return !ext_missing(by);
+}
+
+static void need(enum lib_external by) {
+    if (ext_missing(by))
+        SKIP_BECAUSE("%s is not installed: %s", ext_title(by), ext_missing(by));
 }
 
 /* ---- one op ---------------------------------------------------------------------------------------------------------- */
@@ -168,8 +174,7 @@ static void test_convolution(void **state) {
     };
     static const char *const types[][2] = {{"f32", "f32"}, {"bf16", "bf16"}, {"bf16", "f32"}};
     (void)state;
-    if (!is_here(LIB_ONEDNN))
-        skip();
+    need(LIB_ONEDNN);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
             const struct convolution *v = &forms[i];
@@ -218,8 +223,7 @@ static void test_pooling(void **state) {
     static const char *const ops[][2] = {{"maximum", "0xFF800000"}, {"add", "0.0"}, {"maximum", "0.5"}, {"add", "1.0"}};
     static const enum fill fills[] = {FILL_PLAIN, FILL_SPECIAL};
     (void)state;
-    if (!is_here(LIB_ONEDNN))
-        skip();
+    need(LIB_ONEDNN);
     for (int f = 0; f < 2; f++)
         for (int i = 0; i < 4; i++) { /* the last two begin with what oneDNN does not know: hilo's code */
             pooling(ops[i][0], ops[i][1], "3x28x28x32x", "3x14x14x32x", "1, 3, 3, 1", "1, 2, 2, 1",
@@ -293,8 +297,7 @@ static void factor(const struct dot_type *t, const char *shape, bool lower, void
 
 static void test_cholesky(void **state) {
     (void)state;
-    if (!is_here(LIB_OPENBLAS))
-        skip();
+    need(LIB_OPENBLAS);
     for (int i = 0; i < 4; i++)
         for (int lower = 0; lower < 2; lower++) {
             static const char *const shapes[] = {"1x1x", "7x5x5x", "2x130x130x", "300x300x", "391x391x"};
@@ -319,8 +322,7 @@ static void test_solve(void **state) {
                   {"0x0x", "0x4x", "4x0x", true}};
     static const char *const hows[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
     (void)state;
-    if (!is_here(LIB_OPENBLAS))
-        skip();
+    need(LIB_OPENBLAS);
     for (size_t i = 0; i < 4; i++)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
             for (int how = 0; how < 12 * 2; how++) {
@@ -375,8 +377,7 @@ static void test_fft(void **state) {
                                                  {"8, 15", "11x8x15x", "11x8x8x"},
                                                  {"3, 4, 6", "2x3x4x6x", "2x3x4x4x"}};
     (void)state;
-    if (!is_here(LIB_FFTW))
-        skip();
+    need(LIB_FFTW);
     for (int wide = 0; wide < 2; wide++) {
         const char *real = wide ? "f64" : "f32", *complex = wide ? "complex<f64>" : "complex<f32>";
         double close = wide ? 1e-10 : 2e-3;

@@ -102,9 +102,10 @@ static void check_product(struct llm_engine *e, const struct gguf_tensor *t, con
     assert_int_equal(e->ops->compile(e, module, &program), HILO_OK);
     hilo_module_release(module);
     size_t nin = f->offsets ? 4 : 3;
-    for (size_t i = 0; i < nin; i++)
-        assert_int_equal(e->ops->upload(e, types[i < 3 ? i : 2], dims[i < 3 ? i : 2], 2, i ? (void *)parts[i - 1] : x, true,
-                                        &in[i]), HILO_OK);
+    for (size_t i = 0; i < nin; i++) {
+        const void *data = i ? (void *)parts[i - 1] : x;
+        assert_int_equal(e->ops->keep(e, types[i < 3 ? i : 2], dims[i < 3 ? i : 2], 2, &data, &in[i]), HILO_OK);
+    }
     assert_int_equal(e->ops->run(e, program, in, nin, (const uint8_t[4]){0}, &out, 1), HILO_OK);
     assert_int_equal(e->ops->read(e, out, y, LINES * rows * sizeof *y), HILO_OK);
     double error = 0, expected = 0;
@@ -285,16 +286,16 @@ static void test_parts(void **state) {
 
 /* ---- metadata as a config ------------------------------------------------------------------------ */
 
-struct field { const char *key; enum gguf_type type; uint64_t value; const char *text; };
+/* A list has the type of its elements, and its values in `list`. */
+struct field { const char *key; enum gguf_type type; uint64_t value; const char *text; const uint32_t *list; };
 struct matrix { const char *name; int64_t rows; };
 enum { COLS = 8 };
 
 /* The config of a file with the fields and matrices, which end with an empty name. */
-static struct llm_config config_of(const char *arch, const struct field *fields, const struct matrix *matrices) {
+static json_t *document_of(const char *arch, const struct field *fields, const struct matrix *matrices) {
     struct strbuf out;
     struct diag_list d;
     struct gguf g;
-    struct llm_config c;
     uint64_t nfields = 1, n = 0, at = 0;
     diag_init(&d, mem_system_allocator());
     strbuf_init(&out, d.al);
@@ -313,10 +314,16 @@ static struct llm_config config_of(const char *arch, const struct field *fields,
         char key[128];
         snprintf(key, sizeof key, "%s.%s", arch, f->key);
         put_text(&out, key);
-        put_number(&out, f->type, 4);
+        put_number(&out, f->list ? GGUF_ARRAY : f->type, 4);
+        if (f->list) {
+            put_number(&out, f->type, 4);
+            put_number(&out, f->value, 8);
+        }
+        for (uint64_t i = 0; f->list && i < f->value; i++)
+            put_number(&out, f->list[i], f->type == GGUF_BOOL ? 1 : 4);
         if (f->type == GGUF_STRING)
             put_text(&out, f->text);
-        else
+        else if (!f->list)
             put_number(&out, f->value, 4);
     }
     for (const struct matrix *m = matrices; m->name; m++) {
@@ -335,22 +342,30 @@ static struct llm_config config_of(const char *arch, const struct field *fields,
     assert_int_equal(gguf_parse((struct str){out.p, out.n}, "test", d.al, &d, &g), HILO_OK);
     json_t *config = gguf_config(&g);
     assert_non_null(config);
+    gguf_close(&g);
+    strbuf_free(&out);
+    return config;
+}
+
+static struct llm_config config_of(const char *arch, const struct field *fields, const struct matrix *matrices) {
+    struct diag_list d;
+    struct llm_config c;
+    diag_init(&d, mem_system_allocator());
+    json_t *config = document_of(arch, fields, matrices);
     char *text = json_dumps(config, 0);
     assert_int_equal(llm_config_parse(str_of(text), (struct str){NULL, 0}, &d, &c), HILO_OK);
     free(text);
     json_decref(config);
-    gguf_close(&g);
-    strbuf_free(&out);
     return c;
 }
 
 static void test_configs(void **state) {
     (void)state;
     static const struct field bert[] = {
-        {"block_count", GGUF_U32, 2, NULL},          {"context_length", GGUF_U32, 16, NULL},
-        {"embedding_length", GGUF_U32, COLS, NULL},  {"feed_forward_length", GGUF_U32, 24, NULL},
-        {"pooling_type", GGUF_U32, 2, NULL},         {"attention.head_count", GGUF_U32, 2, NULL},
-        {"attention.layer_norm_epsilon", GGUF_F32, 0x3f000000, NULL}, {0},
+        {"block_count", GGUF_U32, 2, NULL, NULL},          {"context_length", GGUF_U32, 16, NULL, NULL},
+        {"embedding_length", GGUF_U32, COLS, NULL, NULL},  {"feed_forward_length", GGUF_U32, 24, NULL, NULL},
+        {"pooling_type", GGUF_U32, 2, NULL, NULL},         {"attention.head_count", GGUF_U32, 2, NULL, NULL},
+        {"attention.layer_norm_epsilon", GGUF_F32, 0x3f000000, NULL, NULL}, {0},
     };
     static const struct matrix bert_tensors[] = {
         {"token_embd.weight", 12}, {"token_types.weight", 4}, {"blk.0.ffn_up.bias", 4}, {0}};
@@ -362,13 +377,13 @@ static void test_configs(void **state) {
     assert_int_equal(c.vocab, 12);
     assert_true(c.norm_eps == 0.5);
     static const struct field gpt_oss[] = {
-        {"block_count", GGUF_U32, 2, NULL},          {"context_length", GGUF_U32, 64, NULL},
-        {"embedding_length", GGUF_U32, COLS, NULL},  {"feed_forward_length", GGUF_U32, 24, NULL},
-        {"attention.head_count", GGUF_U32, 2, NULL}, {"attention.key_length", GGUF_U32, 4, NULL},
-        {"attention.sliding_window", GGUF_U32, 5, NULL}, {"expert_count", GGUF_U32, 6, NULL},
-        {"expert_used_count", GGUF_U32, 3, NULL},    {"expert_feed_forward_length", GGUF_U32, 20, NULL},
-        {"rope.scaling.type", GGUF_STRING, 0, "yarn"}, {"rope.scaling.factor", GGUF_F32, 0x42000000, NULL},
-        {"rope.scaling.original_context_length", GGUF_U32, 16, NULL}, {0},
+        {"block_count", GGUF_U32, 2, NULL, NULL},          {"context_length", GGUF_U32, 64, NULL, NULL},
+        {"embedding_length", GGUF_U32, COLS, NULL, NULL},  {"feed_forward_length", GGUF_U32, 24, NULL, NULL},
+        {"attention.head_count", GGUF_U32, 2, NULL, NULL}, {"attention.key_length", GGUF_U32, 4, NULL, NULL},
+        {"attention.sliding_window", GGUF_U32, 5, NULL, NULL}, {"expert_count", GGUF_U32, 6, NULL, NULL},
+        {"expert_used_count", GGUF_U32, 3, NULL, NULL},    {"expert_feed_forward_length", GGUF_U32, 20, NULL, NULL},
+        {"rope.scaling.type", GGUF_STRING, 0, "yarn", NULL}, {"rope.scaling.factor", GGUF_F32, 0x42000000, NULL, NULL},
+        {"rope.scaling.original_context_length", GGUF_U32, 16, NULL, NULL}, {0},
     };
     static const struct matrix gpt_oss_tensors[] = {{"token_embd.weight", 12}, {"output.weight", 12}, {"blk.0.attn_q.bias", 4},
                                                     {0}};
@@ -382,8 +397,89 @@ static void test_configs(void **state) {
     assert_true(c.rope.factor == 32 && !c.rope.truncate);
 }
 
+#define LAYERS_AND_SIZES {"block_count", GGUF_U32, 4, NULL, NULL}, {"context_length", GGUF_U32, 64, NULL, NULL}, \
+    {"embedding_length", GGUF_U32, COLS, NULL, NULL}, {"attention.head_count", GGUF_U32, 2, NULL, NULL}
+enum { HALF = 0x3f000000, TWO = 0x40000000, NEVER = 0xff800000u /* minus infinity */ };
+
+/* What only lists say. */
+static void test_layers(void **state) {
+    (void)state;
+    static const uint32_t recurrent[] = {1, 0, 1, 0}, slides[] = {1, 0, 1, 0}, kv[] = {2, 1, 2, 1}, widths[] = {24, 24, 24, 48};
+    static const uint32_t narrow[] = {24, 8, 24, 8}, sparse[] = {NEVER, 0, HALF, NEVER};
+    static const struct field qwen[] = {
+        LAYERS_AND_SIZES, {"feed_forward_length", GGUF_U32, 24, NULL, NULL}, {"attention.key_length", GGUF_U32, 8, NULL, NULL},
+        {"nextn_predict_layers", GGUF_U32, 1, NULL, NULL}, {"attention.recurrent_layers", GGUF_BOOL, 4, NULL, recurrent},
+        {"ssm.conv_kernel", GGUF_U32, 3, NULL, NULL}, {"ssm.state_size", GGUF_U32, 6, NULL, NULL},
+        {"ssm.group_count", GGUF_U32, 2, NULL, NULL}, {"ssm.time_step_rank", GGUF_U32, 4, NULL, NULL},
+        {"ssm.inner_size", GGUF_U32, 20, NULL, NULL}, {"rope.dimension_count", GGUF_U32, 4, NULL, NULL}, {0},
+    };
+    static const struct matrix tensors[] = {{"token_embd.weight", 12}, {"blk.0.laurel_l.weight", 3},
+                                            {"per_layer_token_embd.weight", 11}, {"blk.1.attn_k.weight", 4}, {0}};
+    struct llm_config c = config_of("qwen35", qwen, tensors);
+    assert_int_equal(c.layers, 3);
+    assert_true(c.layer[0].recurrent && !c.layer[1].recurrent && c.layer[2].recurrent);
+    assert_true(c.delta.taps == 3 && c.delta.key_dim == 6 && c.delta.key_heads == 2 && c.delta.heads == 4);
+    assert_int_equal(c.delta.value_dim, 5);
+    assert_int_equal(c.rope.dim, 4);
+    assert_true(c.shifted_norms && !c.interleaved);
+    static const struct field gemma3n[] = {
+        LAYERS_AND_SIZES, {"feed_forward_length", GGUF_I32, 4, NULL, narrow}, {"attention.key_length", GGUF_U32, 4, NULL, NULL},
+        {"attention.sliding_window", GGUF_U32, 5, NULL, NULL}, {"attention.shared_kv_layers", GGUF_U32, 1, NULL, NULL},
+        {"attention.sliding_window_pattern", GGUF_BOOL, 4, NULL, slides}, {"altup.num_inputs", GGUF_U32, 3, NULL, NULL},
+        {"embedding_length_per_layer_input", GGUF_U32, 2, NULL, NULL}, {"rope.freq_base_swa", GGUF_F32, TWO, NULL, NULL},
+        {"activation_sparsity_scale", GGUF_F32, 4, NULL, sparse}, {0},
+    };
+    c = config_of("gemma3n", gemma3n, tensors);
+    assert_true(c.layer[0].sliding && !c.layer[1].sliding && !c.layer[2].borrows && c.layer[3].borrows);
+    assert_true(c.layer[0].ffn == 24 && c.layer[1].ffn == 8 && c.streams == 3 && c.rank == 3);
+    assert_true(c.side == 2 && c.side_rows == 11 && c.local_rope.theta == 2);
+    assert_true(c.layer[0].spread == 0 && fabs(c.layer[1].spread) < 1e-6 && fabs(c.layer[2].spread - 0.5) < 1e-6);
+    static const struct field gemma4[] = {
+        LAYERS_AND_SIZES, {"feed_forward_length", GGUF_I32, 4, NULL, widths}, {"attention.key_length", GGUF_U32, 8, NULL, NULL},
+        {"attention.sliding_window", GGUF_U32, 5, NULL, NULL}, {"attention.shared_kv_layers", GGUF_U32, 1, NULL, NULL},
+        {"attention.sliding_window_pattern", GGUF_BOOL, 4, NULL, slides}, {"attention.head_count_kv", GGUF_I32, 4, NULL, kv},
+        {"attention.key_length_swa", GGUF_U32, 4, NULL, NULL}, {"expert_count", GGUF_U32, 6, NULL, NULL},
+        {"expert_used_count", GGUF_U32, 2, NULL, NULL}, {"expert_feed_forward_length", GGUF_U32, 20, NULL, NULL},
+        {"rope.freq_base_swa", GGUF_F32, TWO, NULL, NULL}, {0},
+    };
+    c = config_of("gemma4", gemma4, tensors);
+    assert_true(c.layer[0].head_dim == 4 && c.layer[1].head_dim == 8 && c.layer[0].kv_heads == 2 && c.layer[1].kv_heads == 1);
+    assert_true(c.layer[1].one_key_value && !c.layer[0].one_key_value && c.layer[3].borrows && c.layer[3].ffn == 48);
+    assert_true(c.experts == 6 && c.chosen == 2 && c.expert_ffn == 20 && c.parallel_experts);
+    assert_true(c.rope.kind == LLM_ROPE_PROPORTIONAL && c.local_rope.kind == LLM_ROPE_PLAIN && c.local_rope.theta == 2);
+    static const struct field endless[] = {{"block_count", GGUF_U32, 0xffffffffu, NULL, NULL},
+                                           {"ssm.group_count", GGUF_U32, 2, NULL, NULL},
+                                           {"nextn_predict_layers", GGUF_U32, 1, NULL, NULL}, {0}};
+    json_t *config = document_of("qwen35", endless, tensors); /* which config.c refuses */
+    assert_int_equal(json_integer_value(json_object_get(config, "num_hidden_layers")), 0xfffffffell);
+    assert_int_equal(json_array_size(json_object_get(config, "layer_types")), LLM_MAX_LAYERS);
+    json_decref(config);
+}
+
+/* The order of heads and of halves in files. */
+static void test_order(void **state) {
+    (void)state;
+    struct llm_config c = {.head_dim = 4, .delta = {.heads = 6, .key_heads = 2, .key_dim = 1, .value_dim = 2}};
+    struct llm_weight w = {.role = LLM_W_DELTA_IN, .rows = 16, .cols = 3};
+    struct llm_gguf_order o;
+    static const int64_t values[] = {0, 1, 2, 3, 4, 5, 10, 11, 6, 7, 12, 13, 8, 9, 14, 15}, halves[] = {0, 2, 1, 3, 4, 6, 5, 7};
+    assert_true(llm_gguf_order(&c, &w, false, &o) && !o.columns);
+    for (int64_t i = 0; i < 16; i++)
+        assert_int_equal(llm_gguf_source(&o, i), values[i]);
+    w.role = LLM_W_DELTA_OUT;
+    assert_true(llm_gguf_order(&c, &w, false, &o) && o.columns);
+    for (int64_t i = 0; i < 12; i++)
+        assert_int_equal(llm_gguf_source(&o, i), values[i + 4] - 4);
+    w = (struct llm_weight){.role = LLM_W_K, .rows = 8, .cols = 3};
+    assert_false(llm_gguf_order(&c, &w, false, &o));
+    assert_true(llm_gguf_order(&c, &w, true, &o));
+    for (int64_t i = 0; i < 8; i++)
+        assert_int_equal(llm_gguf_source(&o, i), halves[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_damage),
-                                       cmocka_unit_test(test_parts), cmocka_unit_test(test_configs)};
+                                       cmocka_unit_test(test_parts), cmocka_unit_test(test_configs),
+                                       cmocka_unit_test(test_layers), cmocka_unit_test(test_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Language models: what the tiny model generates is what was recorded of it (golden.json), on every engine, alone and in a
  * batch, however its text is cut. HILO_TEST_LONG in the environment: all cases, at all levels, and the precisions. */
-#include "../gpu/libcuda.h"
+#include "../gpu/stand_in.h"
 #include "llm/json.h"
 #include "llm/generate.h"
 
@@ -17,11 +17,6 @@
 
 #define MODEL "tests/llm/tiny-llama"
 enum { MOST = 64 };
-
-static bool is_long(void) {
-    const char *v = getenv("HILO_TEST_LONG");
-    return v && *v;
-}
 
 struct fixture {
     hilo_client *client;
@@ -101,9 +96,9 @@ static void check_golden(const struct fixture *f, const char *engine, int32_t le
 
 static void test_golden(void **state) {
     const struct fixture *f = *state;
-    check_golden(f, "hilo", 2, 0, is_long() ? 11 : 1);
-    check_golden(f, "reference", 2, is_long() ? 0 : 10, 11);
-    for (int32_t level = 0; level < 4 && is_long(); level++)
+    check_golden(f, "hilo", 2, 0, test_is_long() ? 11 : 1);
+    check_golden(f, "reference", 2, test_is_long() ? 0 : 10, 11);
+    for (int32_t level = 0; level < 4 && test_is_long(); level++)
         check_golden(f, "hilo", level, 0, 11);
 }
 
@@ -112,17 +107,15 @@ static void test_gpu(void **state) {
     const struct fixture *f = *state;
     const struct llm_session_options o = {.engine = "hilo:gpu", .precision = LLM_F32, .level = 2};
     enum { SHORT = 5, SOME = 8 };
-    if (!getenv("HILO_CUDA_PATH")) {
-        print_message("skipped: HILO_CUDA_PATH names no driver\n");
-        skip();
-    }
+    if (!getenv("HILO_CUDA_PATH"))
+        SKIP_BECAUSE("HILO_CUDA_PATH names no driver");
     struct llm_session *s = session(f->client, &o);
     assert_string_equal(llm_session_capabilities(s).engine, "hilo:gpu");
     for (size_t i = 0; i < 11; i++) {
         struct golden g = golden(f, i);
-        if (!is_long() && i != SHORT)
+        if (!test_is_long() && i != SHORT)
             continue;
-        g.answer.n = is_long() ? g.answer.n : SOME;
+        g.answer.n = test_is_long() ? g.answer.n : SOME;
         check_case(s, &g);
         assert_int_equal(llm_session_traffic(s).copied_bytes, 0); /* the cache is updated in place */
     }
@@ -146,12 +139,8 @@ static void test_gpu_failures(void **state) {
     const struct fixture *f = *state;
     const struct llm_session_options o = {.engine = "hilo:gpu", .precision = LLM_F32, .level = 2};
     enum { SOME = 4 };
-    const uint64_t stride[2] = {is_long() ? 1 : 60, is_long() ? 1 : 9};
-    const struct fake_cuda_functions fake = fake_cuda_find();
-    if (!fake.let_fail) {
-        print_message("skipped: HILO_CUDA_PATH names no stand-in\n");
-        skip();
-    }
+    const uint64_t stride[2] = {test_is_long() ? 1 : 60, test_is_long() ? 1 : 9};
+    const struct fake_cuda_functions fake = stand_in();
     const struct golden g = {.prompt = {{1}, 1}}; /* a longer one takes seconds there */
     struct fake_cuda before, after;
     struct llm_session *s = session(f->client, &o); /* also starts the driver, which is not tried again once it failed */
@@ -321,7 +310,7 @@ static void check_apart(const struct fixture *f, enum llm_precision precision) {
 
 static void test_apart(void **state) {
     for (int p = LLM_F32; p < LLM_PRECISIONS; p++)
-        if (is_long() || p == LLM_F32 || p == LLM_INT8 || p == LLM_INT4)
+        if (test_is_long() || p == LLM_F32 || p == LLM_INT8 || p == LLM_INT4)
             check_apart(*state, (enum llm_precision)p);
 }
 
@@ -447,7 +436,7 @@ static double perplexity(const struct fixture *f, enum llm_precision precision, 
     double sum = 0;
     size_t count = 0;
     float scores[512];
-    size_t window = is_long() ? 512 : 128, end = is_long() ? text->n : window;
+    size_t window = test_is_long() ? 512 : 128, end = test_is_long() ? text->n : window;
     for (size_t at = 0; at + window <= end; at += window) {
         check(f->client, llm_session_score(s, text->v + at, window, scores));
         for (size_t i = 0; i + 1 < window; i++, count++)
@@ -610,12 +599,10 @@ static void test_resident(void **state) {
     uint64_t entry, page = (uint64_t)sysconf(_SC_PAGESIZE);
     size_t pages = 0;
     int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    if (map < 0) {
-        print_message("skipped: /proc/self/pagemap cannot be read\n");
-        skip();
-    }
+    if (map < 0)
+        SKIP_BECAUSE("/proc/self/pagemap cannot be read");
     diag_init(&d, mem_system_allocator());
-    assert_int_equal(llm_model_open(MODEL, LLM_AS_STORED, NULL, NULL, d.al, &d, &m), HILO_OK);
+    assert_int_equal(llm_model_open(MODEL, LLM_AS_STORED, LLM_UNDIVIDED, NULL, NULL, d.al, &d, &m), HILO_OK);
     for (size_t i = 0; i < m.nparams; i++)
         for (uint64_t from = (uintptr_t)m.params[i].data, at = from / page; at * page < from + m.params[i].bytes; at++) {
             assert_int_equal(pread(map, &entry, sizeof entry, (off_t)(at * sizeof entry)), sizeof entry);

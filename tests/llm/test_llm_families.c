@@ -115,7 +115,7 @@ static void make_model(const char *dir, const char *config, struct llm_model *m)
     snprintf(path, sizeof path, "%s/model.safetensors", dir);
     for (;;) {
         assert_int_equal(llm_tensors_write(path, v, n, d.al, &d), HILO_OK);
-        if (llm_model_open(dir, LLM_AS_STORED, NULL, NULL, d.al, &d, m) == HILO_OK)
+        if (llm_model_open(dir, LLM_AS_STORED, LLM_UNDIVIDED, NULL, NULL, d.al, &d, m) == HILO_OK)
             break;
         long long rows, cols = 1;
         assert_true(n < MOST);
@@ -677,7 +677,8 @@ static void check_apart(struct llm_session *s, const int32_t *ids, int n_forks) 
     }
 }
 
-static void check_family(hilo_client *client, const char *dir, const char *name) {
+/* `whole`: the model; the client may have several devices. */
+static void check_family(hilo_client *client, const struct llm_model *whole, const char *dir, const char *name) {
     struct llm_session *s;
     const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
     if (llm_session_open(client, dir, &o, &s) != HILO_OK) {
@@ -690,7 +691,7 @@ static void check_family(hilo_client *client, const char *dir, const char *name)
     float got[VOCAB];
     for (int i = 0; i < TOKENS; i++)
         ids[i] = (i * 577 + 13) % VOCAB;
-    run_plain(&s->model, ids, want);
+    run_plain(whole, ids, want);
     assert_int_equal(llm_session_prefill(s, &p, (size_t[]){TOKENS}, NULL, got), HILO_OK);
     compare(name, got, want);
     llm_session_reset(s);
@@ -717,7 +718,7 @@ static void check_family(hilo_client *client, const char *dir, const char *name)
 }
 
 /* The vector of a text with each pooling; what the session has read stays. */
-static void check_embeddings(hilo_client *client, const char *dir, const char *name) {
+static void check_embeddings(hilo_client *client, const struct llm_model *whole, const char *dir, const char *name) {
     struct llm_session *s;
     const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
     assert_int_equal(llm_session_open(client, dir, &o, &s), HILO_OK);
@@ -727,7 +728,7 @@ static void check_embeddings(hilo_client *client, const char *dir, const char *n
     float got[HIDDEN], logits[VOCAB];
     for (int i = 0; i < TOKENS; i++)
         ids[i] = (i * 577 + 13) % VOCAB;
-    run_layers(&s->model, ids, x);
+    run_layers(whole, ids, x);
     bool generates = s->model.config.generates;
     assert_int_equal(llm_session_prefill(s, &p, (size_t[]){TOKENS}, &next, NULL) == HILO_OK, generates);
     s->embedding.normalise = false;
@@ -783,24 +784,98 @@ static void close_directory(const char *dir, hilo_client *client) {
     hilo_client_release(client);
 }
 
+/* A client with several devices, over which models are divided; `threads` of them for all. */
+static hilo_client *open_devices(int32_t devices) {
+    hilo_client_options o;
+    hilo_client *client;
+    hilo_client_options_init(&o);
+    o.devices = devices;
+    o.threads = devices;
+    assert_int_equal(hilo_client_create(&o, &client), HILO_OK);
+    return client;
+}
+
+/* Sparse gates of all inner values cannot be divided. */
+static void check_refused(hilo_client *client, const char *dir) {
+    struct llm_session *s;
+    const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
+    hilo_diagnostic d = {.struct_size = sizeof d};
+    hilo_diagnostics_clear(client);
+    assert_int_equal(llm_session_open(client, dir, &o, &s), HILO_UNIMPLEMENTED);
+    assert_int_equal(hilo_diagnostics_get(client, 0, &d), HILO_OK);
+    assert_non_null(strstr(d.message, "the gates of layer 0"));
+    hilo_diagnostics_clear(client);
+}
+
+/* The weights of a GGUF file that is written of the model are those of the model, but for the rounding of norms. False if such
+   files have no place for it. */
+static bool check_gguf(const struct llm_model *m, const char *dir, const char *name) {
+    char path[256];
+    struct diag_list d;
+    struct llm_model back;
+    diag_init(&d, mem_system_allocator());
+    snprintf(path, sizeof path, "%s/model.gguf", dir);
+    hilo_status status = llm_model_write_gguf(m, dir, path, gguf_format_named("f32"), &d);
+    bool refused = status != HILO_OK && strstr(d.first->message, "writes no GGUF file for");
+    if (status == HILO_OK)
+        status = llm_model_open(path, LLM_AS_STORED, LLM_UNDIVIDED, NULL, NULL, d.al, &d, &back);
+    if (status != HILO_OK && !refused)
+        fail_msg("%s: %s", name, d.first->message);
+    diag_clear(&d);
+    if (refused)
+        return false;
+    unlink(path);
+    assert_int_equal(back.nweights, m->nweights);
+    assert_int_equal(back.config.window, m->config.window);
+    for (int64_t i = 0; i < m->config.layers; i++) {
+        struct llm_layer a = m->config.layer[i], b = back.config.layer[i];
+        if (a.sliding != b.sliding || a.recurrent != b.recurrent || a.borrows != b.borrows || a.kv_heads != b.kv_heads ||
+            a.head_dim != b.head_dim || a.ffn != b.ffn || fabs(a.spread - b.spread) > 1e-6)
+            fail_msg("%s: layer %d is another", name, (int)i);
+    }
+    for (size_t i = 0; i < m->nweights; i++) {
+        const struct llm_weight *a = &m->weights[i], *b = &back.weights[i];
+        const struct llm_param *p = &m->params[a->first], *q = &back.params[b->first];
+        assert_int_equal(a->role, b->role);
+        assert_true(b->rows >= a->rows && a->cols == b->cols);
+        for (size_t k = 0; k < p->bytes / sizeof(float); k++)
+            if (fabsf(((const float *)p->data)[k] - ((const float *)q->data)[k]) > 3e-7f)
+                fail_msg("%s: %s is another", name, p->name.p);
+    }
+    llm_model_close(&back);
+    return true;
+}
+
+/* Each family, undivided and over devices; that of 4 has more devices than heads of keys, and a vocabulary that is not
+   divided. */
 static void test_families(void **state) {
     (void)state;
     char dir[sizeof family_dir], config[1024];
-    hilo_client *client = open_directory(dir);
+    hilo_client *client = open_directory(dir), *devices[] = {open_devices(2), open_devices(4)};
     struct llm_model m;
+    size_t written = 0;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         bool whole = strstr(families[i].config, SIZES);
         snprintf(config, sizeof config, "{%s%s%s}", families[i].config, whole ? "" : ",", whole ? "" : SIZES);
         make_model(dir, config, &m);
+        written += check_gguf(&m, dir, families[i].name);
+        check_family(client, &m, dir, families[i].name);
+        if (strstr(families[i].config, "sparsity"))
+            check_refused(devices[0], dir);
+        else
+            check_family(devices[i % 2], &m, dir, families[i].name);
         llm_model_close(&m);
-        check_family(client, dir, families[i].name);
     }
+    assert_int_equal(written, 17);
     for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++) {
         snprintf(config, sizeof config, "{%s," SIZES "}", encoders[i].config);
         make_model(dir, config, &m);
+        check_embeddings(client, &m, dir, encoders[i].name);
+        check_embeddings(devices[i % 2], &m, dir, encoders[i].name);
         llm_model_close(&m);
-        check_embeddings(client, dir, encoders[i].name);
     }
+    hilo_client_release(devices[0]);
+    hilo_client_release(devices[1]);
     close_directory(dir, client);
 }
 
@@ -850,6 +925,48 @@ static void test_apart(void **state) {
         check_apart(s, ids, LLM_MAX_APART);
         llm_session_close(s);
     }
+    close_directory(dir, client);
+}
+
+/* Matrices of groups over two devices: the weights are those of one, and sequences side by side are what they are alone. */
+static void test_quantised_shards(void **state) {
+    (void)state;
+    char dir[sizeof family_dir];
+    static float got[VOCAB], want[VOCAB];
+    int32_t ids[TOKENS];
+    const int32_t *p = ids;
+    struct llm_session *s, *whole;
+    struct llm_model m;
+    hilo_client *client = open_directory(dir), *devices = open_devices(2);
+    for (int i = 0; i < TOKENS; i++)
+        ids[i] = (i * 577 + 13) % VOCAB;
+    make_model(dir, "{\"model_type\":\"mixtral\",\"num_local_experts\":3,\"num_experts_per_tok\":2,\"hidden_size\":64,"
+                    "\"num_hidden_layers\":2,\"num_attention_heads\":4,\"num_key_value_heads\":2,\"intermediate_size\":128,"
+                    "\"vocab_size\":2054,\"max_position_embeddings\":64}", &m);
+    llm_model_close(&m);
+    for (enum llm_precision q = LLM_INT8; q < LLM_PRECISIONS; q++) {
+        const struct llm_session_options o = {.precision = q, .level = 2};
+        double squares = 0, error = 0;
+        assert_int_equal(llm_session_open(client, dir, &o, &whole), HILO_OK);
+        assert_int_equal(llm_session_open(devices, dir, &o, &s), HILO_OK);
+        assert_int_equal(s->model.precision, whole->model.precision);
+        for (int i = 0; i < TOKENS; i++) {
+            assert_int_equal(llm_session_decode(whole, &ids[i], NULL, want), HILO_OK);
+            assert_int_equal(llm_session_decode(s, &ids[i], NULL, got), HILO_OK);
+        }
+        for (int i = 0; i < VOCAB; i++) {
+            squares += (double)want[i] * (double)want[i];
+            error += ((double)got[i] - (double)want[i]) * ((double)got[i] - (double)want[i]);
+        }
+        if (!(error < 1e-6 * squares)) /* rounding to other weights would be greater */
+            fail_msg("%s: error %g", llm_precision_name(q), sqrt(error / squares));
+        llm_session_reset(s);
+        assert_int_equal(llm_session_prefill(s, &p, (size_t[]){TOKENS}, NULL, got), HILO_OK);
+        check_apart(s, ids, 3);
+        llm_session_close(s);
+        llm_session_close(whole);
+    }
+    hilo_client_release(devices);
     close_directory(dir, client);
 }
 
@@ -1059,6 +1176,7 @@ static void test_gpt_oss(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_families), cmocka_unit_test(test_ring),
                                        cmocka_unit_test(test_apart), cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_gpt_oss), cmocka_unit_test(test_grouped_experts)};
+                                       cmocka_unit_test(test_gpt_oss), cmocka_unit_test(test_grouped_experts),
+                                       cmocka_unit_test(test_quantised_shards)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -271,11 +271,11 @@ static void check_variant(hilo_client *client, const struct variant *v, char dir
     struct llm_model m;
     struct diag_list d;
     diag_init(&d, mem_system_allocator());
-    assert_int_equal(llm_model_open(dirs[0], LLM_AS_STORED, NULL, NULL, d.al, &d, &m), HILO_OK);
+    assert_int_equal(llm_model_open(dirs[0], LLM_AS_STORED, LLM_UNDIVIDED, NULL, NULL, d.al, &d, &m), HILO_OK);
     assert_int_equal(m.precision, v->precision);
     assert_int_equal(llm_model_write(&m, dirs[0], dirs[1], &d), HILO_OK); /* in our own layout */
     struct llm_model again;
-    assert_int_equal(llm_model_open(dirs[1], LLM_AS_STORED, NULL, NULL, d.al, &d, &again), HILO_OK);
+    assert_int_equal(llm_model_open(dirs[1], LLM_AS_STORED, LLM_UNDIVIDED, NULL, NULL, d.al, &d, &again), HILO_OK);
     compare_weights(v->scattered ? &variants[0] : v, &again, &m);
     llm_model_close(&again);
     llm_model_close(&m);
@@ -327,7 +327,7 @@ static void refuse(const char *dir, const char *config, const struct tensors *t,
     struct diag_list d;
     diag_init(&d, mem_system_allocator());
     write_model(dir, config, t);
-    assert_int_equal(llm_model_open(dir, LLM_AS_STORED, NULL, NULL, d.al, &d, &m), HILO_INVALID_ARGUMENT);
+    assert_int_equal(llm_model_open(dir, LLM_AS_STORED, LLM_UNDIVIDED, NULL, NULL, d.al, &d, &m), HILO_INVALID_ARGUMENT);
     if (!strstr(d.first->message, why))
         fail_msg("'%s' expected in: %s", why, d.first->message);
     diag_clear(&d);

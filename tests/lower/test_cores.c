@@ -22,20 +22,25 @@ static bool lowers(void *user, ir_op op) {
     return lower_supports(user, op);
 }
 
+static float first_number(size_t byte) {
+    return (float)(byte * 2654435761u % 2001) / 997.0f - 1.0f;
+}
+
 /* The memory of a value or temporary, at first numbers whose sums are rounded. */
 static void *memory_of(struct arena *a, void **memory, size_t bytes) {
     if (*memory)
         return *memory;
     uint8_t *p = *memory = arena_alloc(a, bytes, 64);
     for (size_t i = 0; i + 4 <= bytes; i += 4) {
-        float x = (float)(i * 2654435761u % 2001) / 997.0f - 1.0f;
+        float x = first_number(i);
         memcpy(p + i, &x, 4);
     }
     return p;
 }
 
-/* Runs the kernels of the first cluster of `text` for a machine, on numbers that do not depend on it. */
-static void run(const char *text, const struct target *t, struct tried *out) {
+/* Runs the kernels of the first cluster of `text` for a machine, on numbers that do not depend on it; of the last kernel only
+   the first of `parts` of the tasks. */
+static void run(const char *text, const struct target *t, int64_t parts, struct tried *out) {
     struct diag_list d;
     struct arena a;
     struct lowered lowered = {.nkernels = 0};
@@ -71,7 +76,8 @@ static void run(const char *text, const struct target *t, struct tried *out) {
             }
         }
         out->tasks = kir_grid_extent(l->kernel);
-        assert_true(kir_run(l->kernel, buffers, arena_alloc(&a, l->kernel->scratch_bytes + 64, 64), 0, out->tasks, &d));
+        int64_t end = i == 0 ? out->tasks / parts : out->tasks;
+        assert_true(kir_run(l->kernel, buffers, arena_alloc(&a, l->kernel->scratch_bytes + 64, 64), 0, end, &d));
     }
     uint8_t *copy = malloc(out->bytes);
     assert_non_null(copy);
@@ -151,7 +157,7 @@ static void cores(void **state) {
             t.l2_bytes = 48 << 10; /* blocks are small, so that there are several */
             for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
                 t.cores = counts[k];
-                run(programs[i].text, &t, k ? &other : &first);
+                run(programs[i].text, &t, 1, k ? &other : &first);
                 if (!k)
                     continue;
                 if (other.bytes != first.bytes || memcmp(other.out, first.out, first.bytes) != 0)
@@ -165,7 +171,48 @@ static void cores(void **state) {
         }
 }
 
+/* The first half of a grid, which the first of two threads begins with, is the first half of an image that is larger than the
+   weights, and of the features where these are. */
+static void halves(void **state) {
+    static const struct {
+        const char *text;
+        size_t pixels, features;
+        bool by_rows;
+    } images[] = {
+        {"func.func @main(%a: tensor<1x16x16x32xf32>, %b: tensor<1x1x32x128xf32>) -> tensor<1x16x16x128xf32> {\n"
+         "  %c = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}\n"
+         "      {batch_group_count = 1 : i64, feature_group_count = 1 : i64}\n"
+         "      : (tensor<1x16x16x32xf32>, tensor<1x1x32x128xf32>) -> tensor<1x16x16x128xf32>\n"
+         "  return %c : tensor<1x16x16x128xf32>\n}\n", 256, 128, true},
+        {"func.func @main(%a: tensor<1x4x4x512xf32>, %b: tensor<1x1x512x128xf32>) -> tensor<1x4x4x128xf32> {\n"
+         "  %c = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}\n"
+         "      {batch_group_count = 1 : i64, feature_group_count = 1 : i64}\n"
+         "      : (tensor<1x4x4x512xf32>, tensor<1x1x512x128xf32>) -> tensor<1x4x4x128xf32>\n"
+         "  return %c : tensor<1x4x4x128xf32>\n}\n", 16, 128, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
+        size_t pixels = images[i].pixels, features = images[i].features, all = pixels * features, written[2] = {0, 0};
+        struct diag_list d;
+        struct target t;
+        struct tried half = {NULL, 0, 0};
+        diag_init(&d, mem_system_allocator());
+        assert_int_equal(target_named("x86-64-v4", &t, &d), HILO_OK);
+        t.cores = 2;
+        run(images[i].text, &t, 2, &half);
+        assert_true(half.tasks > 1 && half.bytes == all * sizeof(float));
+        for (size_t k = 0; k < all; k++) {
+            float x, before = first_number(k * sizeof x);
+            memcpy(&x, half.out + k * sizeof x, sizeof x);
+            written[images[i].by_rows ? k / features >= pixels / 2 : k % features >= features / 2] += x != before;
+        }
+        assert_true(written[0] > all * 3 / 8 && written[1] < all / 8); /* a task may be in both */
+        free(half.out);
+        diag_clear(&d);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cores)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cores), cmocka_unit_test(halves)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,12 @@ func.func @value() {
   %e = sdy.data_flow_edge %n sharding=<@mesh, [{"x", ?}, {?}]> : tensor<2x2xbf16>
   %b = sdy.propagation_barrier %e allowed_direction=FORWARD : tensor<2x2xbf16>
   %t = sdy.reshard %b <@mesh, [{}, {"y"}]> : tensor<2x2xbf16>
-  %s = stablehlo.add %t, %x : tensor<2x2xbf16>
+  // What Shardy's partitioner makes to move a value reads as a reshard.
+  %1 = sdy.all_slice [{"x"}, {}] %t out_sharding=<@mesh, [{"x"}, {"y"}]> : tensor<2x2xbf16>
+  %2 = sdy.all_gather [{}, {"y"}] %1 out_sharding=<@mesh, [{"x"}, {}]> : tensor<2x2xbf16>
+  %3 = sdy.all_to_all [{"x"}: 0->1] %2 out_sharding=<@mesh, [{}, {"x"}]> : tensor<2x2xbf16>
+  %4 = sdy.collective_permute %3 out_sharding=<@mesh, [{}, {"y"}]> : tensor<2x2xbf16>
+  %s = stablehlo.add %4, %x : tensor<2x2xbf16>
   check.expect_eq_const %s, dense<0.0> : tensor<2x2xbf16>
   func.return
 }

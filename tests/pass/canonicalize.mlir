@@ -298,3 +298,36 @@ module {
     return %10, %12, %14 : tensor<2x3x5xf32>, tensor<2x3x5xi1>, tensor<2x3x5xf32>
   }
 }
+// -----
+// What windows begin with, around what they reduce, is padding of theirs; what is cut off before zeros are added is not.
+func.func @pads(%x: tensor<6xf32>, %y: tensor<1x6x1xf32>, %k: tensor<2x1x1xf32>) -> (tensor<8xf32>, tensor<1x5x1xf32>) {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %init = stablehlo.broadcast_in_dim %one, dims = [] : (tensor<f32>) -> tensor<f32>
+  %p = stablehlo.pad %x, %one, low = [2], high = [-1], interior = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<7xf32>
+  %0 = "stablehlo.reduce_window"(%p, %init) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.multiply %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) {window_dimensions = array<i64: 3>, padding = dense<[[3, 0]]> : tensor<1x2xi64>} : (tensor<7xf32>, tensor<f32>) -> tensor<8xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %q = stablehlo.pad %y, %zero, low = [0, -1, 0], high = [0, 0, 0], interior = [0, 0, 0] : (tensor<1x6x1xf32>, tensor<f32>) -> tensor<1x5x1xf32>
+  %1 = stablehlo.convolution(%q, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x5x1xf32>, tensor<2x1x1xf32>) -> tensor<1x5x1xf32>
+  return %0, %1 : tensor<8xf32>, tensor<1x5x1xf32>
+}
+// ----- expected
+module {
+  func.func @pads(%arg0: tensor<6xf32>, %arg1: tensor<1x6x1xf32>, %arg2: tensor<2x1x1xf32>) -> (tensor<8xf32>, tensor<1x5x1xf32>) {
+    %0 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %1 = stablehlo.reshape %0 : (tensor<f32>) -> tensor<f32>
+    %2 = stablehlo.pad %arg0, %0, low = [2], high = [-1], interior = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<7xf32>
+    %3 = "stablehlo.reduce_window"(%arg0, %1) <{window_dimensions = array<i64: 3>, padding = dense<[[5, -1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+      %4 = stablehlo.multiply %arg3, %arg4 : tensor<f32>
+      stablehlo.return %4 : tensor<f32>
+    }) : (tensor<6xf32>, tensor<f32>) -> tensor<8xf32>
+    %5 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %6 = stablehlo.pad %arg1, %5, low = [0, -1, 0], high = [0, 0, 0], interior = [0, 0, 0] : (tensor<1x6x1xf32>, tensor<f32>) -> tensor<1x5x1xf32>
+    %7 = stablehlo.convolution(%6, %arg2) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 0]] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x5x1xf32>, tensor<2x1x1xf32>) -> tensor<1x5x1xf32>
+    return %3, %7 : tensor<8xf32>, tensor<1x5x1xf32>
+  }
+}

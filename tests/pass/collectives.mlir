@@ -75,47 +75,90 @@ module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
   }
 }
 // -----
-// A large sum is two rounds: each partition sums half of it.
-module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func @p(%x: tensor<20001xf32>) -> tensor<20001xf32> {
-    %0 = "stablehlo.all_reduce"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
+// A large sum is two rounds: each partition sums a third of it.
+module attributes {mhlo.num_partitions = 3 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func @p(%x: tensor<20000xf32>) -> tensor<20000xf32> {
+    %0 = "stablehlo.all_reduce"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>, use_global_device_ids}> ({
     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
       %s = stablehlo.add %a, %b : tensor<f32>
       stablehlo.return %s : tensor<f32>
-    }) : (tensor<20001xf32>) -> tensor<20001xf32>
-    return %0 : tensor<20001xf32>
+    }) : (tensor<20000xf32>) -> tensor<20000xf32>
+    return %0 : tensor<20000xf32>
   }
   func.func @main() {
-    %x = stablehlo.constant dense<1.0> : tensor<20001xf32>
-    %r:2 = "interpreter.run_parallel"(%x, %x) {programs = [[@p, @p]]} : (tensor<20001xf32>, tensor<20001xf32>) -> (tensor<20001xf32>, tensor<20001xf32>)
-    check.expect_eq_const %r#0, dense<2.0> : tensor<20001xf32>
-    check.expect_eq_const %r#1, dense<2.0> : tensor<20001xf32>
+    %x = stablehlo.constant dense<1.0> : tensor<20000xf32>
+    %r:3 = "interpreter.run_parallel"(%x, %x, %x) {programs = [[@p, @p, @p]]} : (tensor<20000xf32>, tensor<20000xf32>, tensor<20000xf32>) -> (tensor<20000xf32>, tensor<20000xf32>, tensor<20000xf32>)
+    check.expect_eq_const %r#0, dense<3.0> : tensor<20000xf32>
+    check.expect_eq_const %r#2, dense<3.0> : tensor<20000xf32>
     return
   }
 }
 // ----- expected
-module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func @p(%arg0: tensor<20001xf32>) -> tensor<20001xf32> {
+module attributes {mhlo.num_partitions = 3 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func @p(%arg0: tensor<20000xf32>) -> tensor<20000xf32> {
     %0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-    %1 = stablehlo.pad %arg0, %0, low = [0], high = [1], interior = [0] : (tensor<20001xf32>, tensor<f32>) -> tensor<20002xf32>
-    %2 = stablehlo.reshape %1 : (tensor<20002xf32>) -> tensor<2x10001xf32>
-    %3 = "stablehlo.all_to_all"(%2) <{split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>}> : (tensor<2x10001xf32>) -> tensor<2x10001xf32>
-    %4 = stablehlo.slice %3 [0:1, 0:10001] : (tensor<2x10001xf32>) -> tensor<1x10001xf32>
-    %5 = stablehlo.reshape %4 : (tensor<1x10001xf32>) -> tensor<10001xf32>
-    %6 = stablehlo.slice %3 [1:2, 0:10001] : (tensor<2x10001xf32>) -> tensor<1x10001xf32>
-    %7 = stablehlo.reshape %6 : (tensor<1x10001xf32>) -> tensor<10001xf32>
-    %8 = stablehlo.add %5, %7 : tensor<10001xf32>
-    %9 = stablehlo.reshape %8 : (tensor<10001xf32>) -> tensor<1x10001xf32>
-    %10 = "stablehlo.all_gather"(%9) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, use_global_device_ids}> : (tensor<1x10001xf32>) -> tensor<2x10001xf32>
-    %11 = stablehlo.reshape %10 : (tensor<2x10001xf32>) -> tensor<20002xf32>
-    %12 = stablehlo.slice %11 [0:20001] : (tensor<20002xf32>) -> tensor<20001xf32>
-    return %12 : tensor<20001xf32>
+    %1 = stablehlo.pad %arg0, %0, low = [0], high = [1], interior = [0] : (tensor<20000xf32>, tensor<f32>) -> tensor<20001xf32>
+    %2 = stablehlo.reshape %1 : (tensor<20001xf32>) -> tensor<3x6667xf32>
+    %3 = "stablehlo.all_to_all"(%2) <{split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 3 : i64, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>}> : (tensor<3x6667xf32>) -> tensor<3x6667xf32>
+    %4 = stablehlo.slice %3 [0:1, 0:6667] : (tensor<3x6667xf32>) -> tensor<1x6667xf32>
+    %5 = stablehlo.reshape %4 : (tensor<1x6667xf32>) -> tensor<6667xf32>
+    %6 = stablehlo.slice %3 [1:2, 0:6667] : (tensor<3x6667xf32>) -> tensor<1x6667xf32>
+    %7 = stablehlo.reshape %6 : (tensor<1x6667xf32>) -> tensor<6667xf32>
+    %8 = stablehlo.add %5, %7 : tensor<6667xf32>
+    %9 = stablehlo.slice %3 [2:3, 0:6667] : (tensor<3x6667xf32>) -> tensor<1x6667xf32>
+    %10 = stablehlo.reshape %9 : (tensor<1x6667xf32>) -> tensor<6667xf32>
+    %11 = stablehlo.add %8, %10 : tensor<6667xf32>
+    %12 = stablehlo.reshape %11 : (tensor<6667xf32>) -> tensor<1x6667xf32>
+    %13 = "stablehlo.all_gather"(%12) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, use_global_device_ids}> : (tensor<1x6667xf32>) -> tensor<3x6667xf32>
+    %14 = stablehlo.reshape %13 : (tensor<3x6667xf32>) -> tensor<20001xf32>
+    %15 = stablehlo.slice %14 [0:20000] : (tensor<20001xf32>) -> tensor<20000xf32>
+    return %15 : tensor<20000xf32>
   }
   func.func @main() {
-    %0 = stablehlo.constant dense<1.000000e+00> : tensor<20001xf32>
-    %1:2 = "interpreter.run_parallel"(%0, %0) <{programs = [[@p, @p]]}> : (tensor<20001xf32>, tensor<20001xf32>) -> (tensor<20001xf32>, tensor<20001xf32>)
-    check.expect_eq_const %1#0, dense<2.000000e+00> : tensor<20001xf32>
-    check.expect_eq_const %1#1, dense<2.000000e+00> : tensor<20001xf32>
+    %0 = stablehlo.constant dense<1.000000e+00> : tensor<20000xf32>
+    %1:3 = "interpreter.run_parallel"(%0, %0, %0) <{programs = [[@p, @p, @p]]}> : (tensor<20000xf32>, tensor<20000xf32>, tensor<20000xf32>) -> (tensor<20000xf32>, tensor<20000xf32>, tensor<20000xf32>)
+    check.expect_eq_const %1#0, dense<3.000000e+00> : tensor<20000xf32>
+    check.expect_eq_const %1#2, dense<3.000000e+00> : tensor<20000xf32>
+    return
+  }
+}
+// -----
+// Two give each other what they have.
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func @p(%x: tensor<3xf32>) -> tensor<3xf32> {
+    %0 = "stablehlo.all_reduce"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[2, 0], [1, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %b, %a : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<3xf32>) -> tensor<3xf32>
+    return %0 : tensor<3xf32>
+  }
+  func.func @main() {
+    %x = stablehlo.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+    %y = stablehlo.constant dense<[5.0, 7.0, 9.0]> : tensor<3xf32>
+    %r:4 = "interpreter.run_parallel"(%x, %y, %y, %y) {programs = [[@p, @p, @p, @p]]} : (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+    check.expect_eq_const %r#0, dense<[6.0, 9.0, 12.0]> : tensor<3xf32>
+    check.expect_eq_const %r#1, dense<[10.0, 14.0, 18.0]> : tensor<3xf32>
+    check.expect_eq_const %r#2, dense<[6.0, 9.0, 12.0]> : tensor<3xf32>
+    check.expect_eq_const %r#3, dense<[10.0, 14.0, 18.0]> : tensor<3xf32>
+    return
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func @p(%arg0: tensor<3xf32>) -> tensor<3xf32> {
+    %0 = "stablehlo.collective_permute"(%arg0) <{source_target_pairs = dense<[[2, 0], [0, 2], [1, 3], [3, 1]]> : tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<3xf32>) -> tensor<3xf32>
+    %1 = stablehlo.add %0, %arg0 : tensor<3xf32>
+    return %1 : tensor<3xf32>
+  }
+  func.func @main() {
+    %0 = stablehlo.constant dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]> : tensor<3xf32>
+    %1 = stablehlo.constant dense<[5.000000e+00, 7.000000e+00, 9.000000e+00]> : tensor<3xf32>
+    %2:4 = "interpreter.run_parallel"(%0, %1, %1, %1) <{programs = [[@p, @p, @p, @p]]}> : (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+    check.expect_eq_const %2#0, dense<[6.000000e+00, 9.000000e+00, 1.200000e+01]> : tensor<3xf32>
+    check.expect_eq_const %2#1, dense<[1.000000e+01, 1.400000e+01, 1.800000e+01]> : tensor<3xf32>
+    check.expect_eq_const %2#2, dense<[6.000000e+00, 9.000000e+00, 1.200000e+01]> : tensor<3xf32>
+    check.expect_eq_const %2#3, dense<[1.000000e+01, 1.400000e+01, 1.800000e+01]> : tensor<3xf32>
     return
   }
 }

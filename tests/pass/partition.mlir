@@ -82,14 +82,19 @@ module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings
   sdy.mesh @mesh = <["x"=2]>
   func.func @f(%arg0: tensor<4xf32> {tf.aliasing_output = 1 : i32}, %arg1: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %arg2: tensor<8xf32>, %arg3: tensor<8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
     %0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-    %1 = "stablehlo.all_gather"(%arg1) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<8xf32>
-    %2 = stablehlo.pad %1, %0, low = [2], high = [-2], interior = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
-    %3 = stablehlo.constant dense<[0, 4]> : tensor<2xi32>
+    %1 = stablehlo.slice %arg1 [2:4] : (tensor<4xf32>) -> tensor<2xf32>
+    %2 = "stablehlo.collective_permute"(%1) <{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<2xf32>) -> tensor<2xf32>
+    %3 = stablehlo.constant dense<[0, 1]> : tensor<2xi32>
     %4 = stablehlo.partition_id : tensor<ui32>
     %5 = stablehlo.dynamic_slice %3, %4, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
     %6 = stablehlo.reshape %5 : (tensor<1xi32>) -> tensor<i32>
-    %7 = stablehlo.dynamic_slice %2, %6, sizes = [4] : (tensor<8xf32>, tensor<i32>) -> tensor<4xf32>
-    return %7, %7 : tensor<4xf32>, tensor<4xf32>
+    %7 = stablehlo.convert %6 : (tensor<i32>) -> tensor<i1>
+    %8 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<2xf32>
+    %9 = stablehlo.select %7, %2, %8 : tensor<i1>, tensor<2xf32>
+    %10 = stablehlo.slice %arg1 [0:2] : (tensor<4xf32>) -> tensor<2xf32>
+    %11 = stablehlo.concatenate %9, %10, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+    %12 = stablehlo.pad %11, %0, low = [0], high = [0], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    return %12, %12 : tensor<4xf32>, tensor<4xf32>
   }
 }
 // -----
@@ -209,19 +214,20 @@ module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings
       %5 = stablehlo.add %arg2, %4 : tensor<i32>
       %6 = stablehlo.add %arg3, %arg4 : tensor<4xf32>
       %7 = stablehlo.add %arg4, %arg0 : tensor<4xf32>
-      %8 = "stablehlo.all_gather"(%arg5) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<8xf32>
-      %9 = stablehlo.reverse %8, dims = [0] : tensor<8xf32>
-      %10 = "stablehlo.sort"(%9) <{dimension = 0 : i64}> ({
+      %8 = "stablehlo.collective_permute"(%arg5) <{source_target_pairs = dense<[[1, 0], [0, 1]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4xf32>) -> tensor<4xf32>
+      %9 = stablehlo.reverse %8, dims = [0] : tensor<4xf32>
+      %10 = "stablehlo.all_gather"(%9) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<8xf32>
+      %11 = "stablehlo.sort"(%10) <{dimension = 0 : i64}> ({
       ^bb0(%arg6: tensor<f32>, %arg7: tensor<f32>):
-        %11 = stablehlo.compare LT, %arg6, %arg7 : (tensor<f32>, tensor<f32>) -> tensor<i1>
-        stablehlo.return %11 : tensor<i1>
+        %12 = stablehlo.compare LT, %arg6, %arg7 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %12 : tensor<i1>
       }) : (tensor<8xf32>) -> tensor<8xf32>
-      %12 = stablehlo.constant dense<[0, 4]> : tensor<2xi32>
-      %13 = stablehlo.partition_id : tensor<ui32>
-      %14 = stablehlo.dynamic_slice %12, %13, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
-      %15 = stablehlo.reshape %14 : (tensor<1xi32>) -> tensor<i32>
-      %16 = stablehlo.dynamic_slice %10, %15, sizes = [4] : (tensor<8xf32>, tensor<i32>) -> tensor<4xf32>
-      stablehlo.return %5, %6, %7, %16 : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+      %13 = stablehlo.constant dense<[0, 4]> : tensor<2xi32>
+      %14 = stablehlo.partition_id : tensor<ui32>
+      %15 = stablehlo.dynamic_slice %13, %14, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+      %16 = stablehlo.reshape %15 : (tensor<1xi32>) -> tensor<i32>
+      %17 = stablehlo.dynamic_slice %11, %16, sizes = [4] : (tensor<8xf32>, tensor<i32>) -> tensor<4xf32>
+      stablehlo.return %5, %6, %7, %17 : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
     }
     return %2#1, %2#2, %2#3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   }
@@ -611,5 +617,186 @@ module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings
     %10 = stablehlo.constant dense<0> : tensor<2x4xi32>
     %11 = stablehlo.select %9, %2, %10 : tensor<i1>, tensor<2x4xi32>
     return %11, %3 : tensor<2x4xi32>, tensor<2x4xi8>
+  }
+}
+// -----
+// Neighbours send the rows that windows reach over; zeros come from nobody. The name in a list of shardings may be written.
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func @f(%a: tensor<1x16x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}, {}]>}, %k: tensor<3x1x1xf32>) -> tensor<1x16x1xf32> {
+    %r = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, sdy.sharding = #sdy.sharding_per_value<[#sdy.sharding<@mesh, [{}, {"x"}, {}]>]>} : (tensor<1x16x1xf32>, tensor<3x1x1xf32>) -> tensor<1x16x1xf32>
+    return %r : tensor<1x16x1xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[1,4,1]0,1,2,3}", "{replicated}"], mhlo.spmd_output_sharding = "{devices=[1,4,1]0,1,2,3}"} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func @f(%arg0: tensor<1x4x1xf32>, %arg1: tensor<3x1x1xf32>) -> tensor<1x4x1xf32> {
+    %0 = stablehlo.slice %arg0 [0:1, 3:4, 0:1] : (tensor<1x4x1xf32>) -> tensor<1x1x1xf32>
+    %1 = "stablehlo.collective_permute"(%0) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<1x1x1xf32>) -> tensor<1x1x1xf32>
+    %2 = stablehlo.slice %arg0 [0:1, 0:1, 0:1] : (tensor<1x4x1xf32>) -> tensor<1x1x1xf32>
+    %3 = "stablehlo.collective_permute"(%2) <{source_target_pairs = dense<[[1, 0], [2, 1], [3, 2]]> : tensor<3x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<1x1x1xf32>) -> tensor<1x1x1xf32>
+    %4 = stablehlo.concatenate %1, %arg0, %3, dim = 1 : (tensor<1x1x1xf32>, tensor<1x4x1xf32>, tensor<1x1x1xf32>) -> tensor<1x6x1xf32>
+    %5 = stablehlo.convolution(%4, %arg1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[0, 0]] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x6x1xf32>, tensor<3x1x1xf32>) -> tensor<1x4x1xf32>
+    return %5 : tensor<1x4x1xf32>
+  }
+}
+// -----
+// A pad before windows that begin with the same is theirs; who has no neighbour gets that.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+    %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %p = stablehlo.pad %a, %least, low = [2], high = [0], interior = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<10xf32>
+    %r = "stablehlo.reduce_window"(%p, %least) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %m = stablehlo.maximum %x, %y : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) {window_dimensions = array<i64: 3>} : (tensor<10xf32>, tensor<f32>) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2]0,1}"], mhlo.spmd_output_sharding = "{devices=[2]0,1}"} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %1 = stablehlo.slice %arg0 [2:4] : (tensor<4xf32>) -> tensor<2xf32>
+    %2 = "stablehlo.collective_permute"(%1) <{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<2xf32>) -> tensor<2xf32>
+    %3 = stablehlo.constant dense<[0, 1]> : tensor<2xi32>
+    %4 = stablehlo.partition_id : tensor<ui32>
+    %5 = stablehlo.dynamic_slice %3, %4, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %6 = stablehlo.reshape %5 : (tensor<1xi32>) -> tensor<i32>
+    %7 = stablehlo.convert %6 : (tensor<i32>) -> tensor<i1>
+    %8 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<2xf32>
+    %9 = stablehlo.select %7, %2, %8 : tensor<i1>, tensor<2xf32>
+    %10 = stablehlo.concatenate %9, %arg0, dim = 0 : (tensor<2xf32>, tensor<4xf32>) -> tensor<6xf32>
+    %11 = "stablehlo.reduce_window"(%10, %0) <{window_dimensions = array<i64: 3>, padding = dense<0> : tensor<1x2xi64>}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %12 = stablehlo.maximum %arg1, %arg2 : tensor<f32>
+      stablehlo.return %12 : tensor<f32>
+    }) : (tensor<6xf32>, tensor<f32>) -> tensor<4xf32>
+    return %11 : tensor<4xf32>
+  }
+}
+// -----
+// One permutation for a reversal; parts of slices that begin at other places are put where they belong.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<8xf32>, tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+    %r = stablehlo.reverse %a, dims = [0] : tensor<8xf32>
+    %s = stablehlo.slice %a [1:5] : (tensor<8xf32>) -> tensor<4xf32>
+    return %r, %s : tensor<8xf32>, tensor<4xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2]0,1}"], mhlo.spmd_output_sharding = "{{devices=[2]0,1}, {devices=[2]0,1}}"} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%arg0: tensor<4xf32>) -> (tensor<4xf32>, tensor<2xf32>) {
+    %0 = "stablehlo.collective_permute"(%arg0) <{source_target_pairs = dense<[[1, 0], [0, 1]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = stablehlo.reverse %0, dims = [0] : tensor<4xf32>
+    %2 = stablehlo.constant dense<-0.000000e+00> : tensor<6xf32>
+    %3 = stablehlo.slice %arg0 [3:4] : (tensor<4xf32>) -> tensor<1xf32>
+    %4 = "stablehlo.collective_permute"(%3) <{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<1xf32>) -> tensor<1xf32>
+    %5 = stablehlo.constant dense<[0, 2]> : tensor<2xi32>
+    %6 = stablehlo.partition_id : tensor<ui32>
+    %7 = stablehlo.dynamic_slice %5, %6, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %8 = stablehlo.reshape %7 : (tensor<1xi32>) -> tensor<i32>
+    %9 = stablehlo.dynamic_update_slice %2, %4, %8 : (tensor<6xf32>, tensor<1xf32>, tensor<i32>) -> tensor<6xf32>
+    %10 = stablehlo.constant dense<[1, 0]> : tensor<2xi32>
+    %11 = stablehlo.partition_id : tensor<ui32>
+    %12 = stablehlo.dynamic_slice %10, %11, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %13 = stablehlo.reshape %12 : (tensor<1xi32>) -> tensor<i32>
+    %14 = stablehlo.dynamic_slice %arg0, %13, sizes = [2] : (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>
+    %15 = stablehlo.constant dense<[2, 3]> : tensor<2xi32>
+    %16 = stablehlo.partition_id : tensor<ui32>
+    %17 = stablehlo.dynamic_slice %15, %16, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %18 = stablehlo.reshape %17 : (tensor<1xi32>) -> tensor<i32>
+    %19 = stablehlo.dynamic_update_slice %9, %14, %18 : (tensor<6xf32>, tensor<2xf32>, tensor<i32>) -> tensor<6xf32>
+    %20 = stablehlo.slice %19 [2:4] : (tensor<6xf32>) -> tensor<2xf32>
+    %21 = stablehlo.slice %20 [0:2] : (tensor<2xf32>) -> tensor<2xf32>
+    return %1, %21 : tensor<4xf32>, tensor<2xf32>
+  }
+}
+// -----
+// Windows that do not reach over parts are selected from by each; what is added is divided as they are.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %g: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %r = "stablehlo.select_and_scatter"(%a, %g, %zero) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %m = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %m : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %m = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) {window_dimensions = array<i64: 2>, window_strides = array<i64: 2>} : (tensor<8xf32>, tensor<4xf32>, tensor<f32>) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2]0,1}", "{devices=[2]0,1}"], mhlo.spmd_output_sharding = "{devices=[2]0,1}"} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%arg0: tensor<4xf32>, %arg1: tensor<2xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %1 = "stablehlo.select_and_scatter"(%arg0, %arg1, %0) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %2 = stablehlo.compare GE, %arg2, %arg3 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %2 : tensor<i1>
+    }, {
+    ^bb0(%arg4: tensor<f32>, %arg5: tensor<f32>):
+      %3 = stablehlo.add %arg4, %arg5 : tensor<f32>
+      stablehlo.return %3 : tensor<f32>
+    }) : (tensor<4xf32>, tensor<2xf32>, tensor<f32>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+}
+// -----
+// The end of a value and then its beginning are a rotation: each sends to the next, the last to the first.
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+    %0 = stablehlo.slice %a [7:8] : (tensor<8xf32>) -> tensor<1xf32>
+    %1 = stablehlo.slice %a [0:7] : (tensor<8xf32>) -> tensor<7xf32>
+    %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<1xf32>, tensor<7xf32>) -> tensor<8xf32>
+    return %2 : tensor<8xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[4]0,1,2,3}"], mhlo.spmd_output_sharding = "{devices=[4]0,1,2,3}"} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func @f(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = stablehlo.slice %arg0 [1:2] : (tensor<2xf32>) -> tensor<1xf32>
+    %1 = "stablehlo.collective_permute"(%0) <{source_target_pairs = dense<[[3, 0], [0, 1], [1, 2], [2, 3]]> : tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<1xf32>) -> tensor<1xf32>
+    %2 = stablehlo.slice %arg0 [0:1] : (tensor<2xf32>) -> tensor<1xf32>
+    %3 = stablehlo.concatenate %1, %2, dim = 0 : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32>
+    return %3 : tensor<2xf32>
+  }
+}
+// -----
+// Sizes that cannot be multiplied are not divided so.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<2xf32> {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.pad %a, %z, low = [-9223372036854775807], high = [9223372036854775805], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2]0,1}"], mhlo.spmd_output_sharding = "{devices=[2]0,1}"} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%arg0: tensor<2xf32>) -> tensor<1xf32> {
+    %0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %1 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2xf32>) -> tensor<4xf32>
+    %2 = stablehlo.pad %1, %0, low = [-9223372036854775807], high = [9223372036854775805], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
+    %3 = stablehlo.constant dense<[0, 1]> : tensor<2xi32>
+    %4 = stablehlo.partition_id : tensor<ui32>
+    %5 = stablehlo.dynamic_slice %3, %4, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %6 = stablehlo.reshape %5 : (tensor<1xi32>) -> tensor<i32>
+    %7 = stablehlo.dynamic_slice %2, %6, sizes = [1] : (tensor<2xf32>, tensor<i32>) -> tensor<1xf32>
+    return %7 : tensor<1xf32>
   }
 }

@@ -559,7 +559,7 @@ static void test_run(void **state) {
     assert_int_equal(stats.host_temp_size_in_bytes, 0);
     struct pjrt_Executable_GetCostAnalysis cost = {.struct_size = sizeof cost, .executable = g.executable};
     OK(api->Executable_GetCostAnalysis(&cost));
-    assert_int_equal(cost.n, 2);
+    assert_int_equal(cost.n, 3);
     assert_true(cost.properties[0].float_value == 6 && cost.properties[1].float_value == 72); /* two operands, one result */
     struct pjrt_program program = {.struct_size = sizeof program};
     struct pjrt_Executable_OptimizedProgram o = {.struct_size = sizeof o, .executable = g.executable, .program = &program};

@@ -1,5 +1,6 @@
 /* Two nodes, each a client on a thread of this process: what they know of each other, a collective, transfers. */
 #include "comm/comm.h"
+#include "../test.h"
 #include "pjrt_calls.h"
 #include "runtime/internal.h"
 
@@ -107,10 +108,8 @@ static int nodes_part(void **state) {
 }
 
 static void need_nodes(void) {
-    if (nodes[0].code == HILO_UNAVAILABLE) {
-        print_message("skipped: UCX (libucx0) is not installed\n");
-        skip();
-    }
+    if (nodes[0].code == HILO_UNAVAILABLE)
+        SKIP_BECAUSE("UCX (libucx0) is not installed");
     assert_int_equal(nodes[0].code, HILO_OK);
     assert_int_equal(nodes[1].code, HILO_OK);
 }

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "runtime/runtime.h"
+#include "tests/gpu/stand_in.h"
 #include "tests/tools/meter.h"
 
 #include <setjmp.h>
@@ -297,15 +298,7 @@ static hilo_status load_with(hilo_client *client, struct strbuf *file, char *at,
 
 /* Results that are others' memory, or an argument's, and, of a program for a GPU, donors in the other memory. */
 static void check_wrong_results(const char *device) {
-    static const char program[] = "func.func @main(%x: tensor<40xf32>, %y: tensor<40xf32>)\n"
-                                  "    -> (tensor<40xf32>, tensor<40xf32>) {\n"
-                                  "  %0 = \"stablehlo.sort\"(%x) ({\n"
-                                  "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
-                                  "    %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
-                                  "    stablehlo.return %1 : tensor<i1>\n"
-                                  "  }) {dimension = 0 : i64} : (tensor<40xf32>) -> tensor<40xf32>\n"
-                                  "  %2 = stablehlo.add %y, %y : tensor<40xf32>\n"
-                                  "  return %0, %2 : tensor<40xf32>, tensor<40xf32> }";
+    static const char program[] = STAND_IN_BOTH_SIDES;
     hilo_client *client;
     hilo_client_options o;
     hilo_executable *exe;

@@ -25,7 +25,7 @@ static void put(struct plan_builder *b, uint32_t from, uint32_t to, bool over) {
     plan_kernel(b, &unary, (struct plan_use[]){{from, PLAN_IN, 0}, {to, PLAN_OUT, over}});
 }
 
-/* x → t1 → t2 → t3 → result, none of which may alias another: two places are enough. */
+/* x → t1 → t2 → t3 → result, none of which may alias another: the result and one more place are enough. */
 static void chain(struct plan_builder *b) {
     uint32_t at = plan_argument(b, 0, IR_F32_T, 1, dims);
     for (int i = 0; i < 4; i++) {
@@ -34,6 +34,12 @@ static void chain(struct plan_builder *b) {
         at = next;
     }
     plan_result(b, 0, at);
+}
+
+/* The same where the argument is donated: the result's memory is the argument's. */
+static void chain_donated(struct plan_builder *b) {
+    chain(b);
+    plan_donor(b, 0, UINT32_MAX);
 }
 
 /* The same where each may: everything is the result's memory, and the argument's when it is donated. */
@@ -45,6 +51,17 @@ static void chain_over(struct plan_builder *b) {
         at = next;
     }
     plan_result(b, 0, at);
+}
+
+/* Init steps run when there are no results: what they write is in the block. */
+static void init_step(struct plan_builder *b) {
+    static const float data[32];
+    uint32_t c = plan_constant(b, IR_F32_T, 1, dims, data), t = temp(b), u = temp(b), out = temp(b);
+    put(b, c, t, false);
+    put(b, t, u, false);
+    put(b, u, out, false);
+    plan_result(b, 0, out);
+    plan_hoist(b);
 }
 
 /* A change in place of what is needed later: a copy that stays. What is unused is dropped. */
@@ -71,6 +88,12 @@ static void swap(struct plan_builder *b) {
     plan_result(b, 1, x);
 }
 
+/* The same where the argument is donated: until it is read last, the result that has its memory takes nothing else. */
+static void swap_donated(struct plan_builder *b) {
+    swap(b);
+    plan_donor(b, 0, 1);
+}
+
 static void unwritten(struct plan_builder *b) {
     uint32_t from = temp(b), to = temp(b);
     put(b, from, to, false);
@@ -88,12 +111,22 @@ static const struct {
     uint32_t nresults;
     const char *text; /* of the plan, or of the diagnostic */
 } programs[] = {
-    {chain, 1, "plan of 1 arguments, 1 results: temporaries 256 bytes (block 256, scratch 0), peak live 256\n"
-               "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> block+0\n  b2 = tensor<32xf32> block+128\n"
+    {chain, 1, "plan of 1 arguments, 1 results: temporaries 128 bytes (block 128, scratch 0), peak live 128\n"
+               "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> block+0\n  b2 = tensor<32xf32> result 0\n"
                "  b3 = tensor<32xf32> block+0\n  b4 = tensor<32xf32> result 0\n"
                "  result 0 may alias argument 0\n"
                "   0  kernel unary in b0 out b1 grid 16\n   1  kernel unary in b1 out b2 grid 16\n"
                "   2  kernel unary in b2 out b3 grid 16\n   3  kernel unary in b3 out b4 grid 16\n"},
+    {chain_donated, 1, "plan of 1 arguments, 1 results: temporaries 128 bytes (block 128, scratch 0), peak live 128\n"
+                       "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> block+0\n  b2 = tensor<32xf32> result 0\n"
+                       "  b3 = tensor<32xf32> block+0\n  b4 = tensor<32xf32> result 0\n"
+                       "  result 0 may alias argument 0\n"
+                       "   0  kernel unary in b0 out b1 grid 16\n   1  kernel unary in b1 out b2 grid 16\n"
+                       "   2  kernel unary in b2 out b3 grid 16\n   3  kernel unary in b3 out b4 grid 16\n"},
+    {init_step, 1, "plan of 1 arguments, 1 results: temporaries 128 bytes (block 128, scratch 0), peak live 128\n"
+                   "  b0 = tensor<32xf32> constant\n  b1 = tensor<32xf32> block+0\n  b2 = tensor<32xf32> init 0\n"
+                   "  b3 = tensor<32xf32> result 0\n   0  kernel unary in b0 out b1 grid 16 init\n"
+                   "   1  kernel unary in b1 out b2 grid 16 init\n   2  kernel unary in b2 out b3 grid 16\n"},
     {chain_over, 1, "plan of 1 arguments, 1 results: temporaries 0 bytes (block 0, scratch 0), peak live 0\n"
                     "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> result 0\n  b2 = tensor<32xf32> result 0\n"
                     "  b3 = tensor<32xf32> result 0\n  result 0 may alias argument 0\n"
@@ -104,13 +137,19 @@ static const struct {
                 "  result 0 may alias argument 0\n"
                 "   0  kernel unary in b0 out b1 grid 16\n   1  copy in b1 out b2\n"
                 "   2  kernel inplace inout b2 grid 16 scratch 128\n"},
-    {swap, 2, "plan of 1 arguments, 2 results: temporaries 320 bytes (block 320, scratch 0), peak live 192\n"
-              "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> result 0\n  b2 = tensor<32xf32> block+0\n"
-              "  b3 = tensor<i1> block+128\n  b4 = tensor<32xf32> result 1\n  b5 = tensor<32xf32> block+192\n"
-              "  result 1 may alias argument 0\n"
+    {swap, 2, "plan of 1 arguments, 2 results: temporaries 192 bytes (block 192, scratch 0), peak live 64\n"
+              "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> result 0\n  b2 = tensor<32xf32> result 1\n"
+              "  b3 = tensor<i1> block+0\n  b4 = tensor<32xf32> result 1\n  b5 = tensor<32xf32> block+64\n"
               "   0  copy in b0 out b1\n   1  copy in b0 out b2\n   2    kernel unary in b1 out b3 grid 16\n"
               "   3  test in b3 to 8\n   4    copy in b2 out b5\n   5    copy in b1 out b2\n   6    copy in b5 out b1\n"
               "   7  jump to 2\n   8  copy in b0 out b4\n"},
+    {swap_donated, 2, "plan of 1 arguments, 2 results: temporaries 320 bytes (block 320, scratch 0), peak live 192\n"
+                      "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> result 0\n  b2 = tensor<32xf32> block+0\n"
+                      "  b3 = tensor<i1> block+128\n  b4 = tensor<32xf32> result 1\n  b5 = tensor<32xf32> block+192\n"
+                      "  result 1 may alias argument 0\n"
+                      "   0  copy in b0 out b1\n   1  copy in b0 out b2\n   2    kernel unary in b1 out b3 grid 16\n"
+                      "   3  test in b3 to 8\n   4    copy in b2 out b5\n   5    copy in b1 out b2\n"
+                      "   6    copy in b5 out b1\n   7  jump to 2\n   8  copy in b0 out b4\n"},
     {unwritten, 1, "the plan reads buffer 0 before it is written"},
     {writes_argument, 1, "step 2 of the plan writes the argument or constant in buffer 0"},
 };

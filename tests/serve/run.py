@@ -641,6 +641,54 @@ def test_drain():
     assert answers[0][0] == 200 and answers[0][1]["usage"]["completion_tokens"] == 1200
 
 
+def children(pid):
+    return [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_processes():
+    """A model over two processes, and over two devices of one: the same bits; the texts of one device. A process that is killed
+    ends requests with an error that names it."""
+    options = ["--precision", "f32", "--slots", "4", "--no-warmup", "--threads", "2"]
+    bodies = [{"prompt": p, "max_tokens": 12, "temperature": 0, "logprobs": 3} for p in PROMPTS[:4]]
+
+    def answers(s):
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            return [v["choices"] for v in pool.map(lambda b: s.good("/v1/completions", b), bodies)]
+
+    with Server(*options) as one:
+        alone = answers(one)
+    with Server(*options, "--devices", "2") as devices:
+        expected = answers(devices)
+    assert [a[0]["text"] for a in alone] == [a[0]["text"] for a in expected]
+    try:
+        s = Server(*options, "--processes", "2")
+    except AssertionError as e:
+        if "libucx0" in str(e):
+            print("skipped: test_processes: UCX (libucx0) is not installed")
+            return
+        raise
+    assert answers(s) == expected
+    s.good("/v1/embeddings", {"input": "hello"})
+    (pid,) = children(s.process.pid)
+    os.kill(pid, signal.SIGSTOP)  # the request waits for it
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(s.ask, "/v1/completions", bodies[0])
+        while s.metric("slots_busy") == 0:
+            time.sleep(0.01)
+        os.kill(pid, signal.SIGKILL)
+        status, v = answer.result()
+    assert status == 500 and v["error"]["message"].count("node 1 (host") == 1 and f"pid {pid}" in v["error"]["message"], v
+    status, v = s.ask("/health")
+    assert status == 503 and f"pid {pid}" in v["failed_models"]["tiny-llama"], v
+    assert "node 1" in s.bad(500, "/v1/completions", bodies[1])["message"]
+    assert "node 1" in s.bad(500, "/v1/embeddings", {"input": "hello"})["message"]
+    s.process.send_signal(signal.SIGTERM)
+    assert s.process.wait(60) == 1 and "node 1 was ended by signal 9" in s.text()
+    with Server(*options, "--processes", "2") as s:  # and all end together
+        pid = children(s.process.pid)[0]
+    assert not pathlib.Path(f"/proc/{pid}").exists()
+
+
 def raw(s, data, pause=0.0, answer=True):
     with socket.create_connection(("127.0.0.1", s.port), timeout=60) as c:
         for i in range(0, len(data), 1 + len(data) // 4 if pause else len(data) or 1):

@@ -134,12 +134,30 @@ static void quotas(void **state) {
     assert_int_equal(system(command), 0);
 }
 
+/* PTX runs on later GPUs, what was compiled to the end on those of the same major version, code for an `a` on that one
+   alone. */
+static void code_of_gpus(void **state) {
+    static const struct {
+        const char *cpu;
+        int32_t major, minor;
+        bool ptx, cubin;
+    } cases[] = {{"sm_80", 8, 0, true, true},   {"sm_80", 8, 9, true, true},   {"sm_80", 9, 0, true, false},
+                 {"sm_89", 8, 6, false, false}, {"sm_90a", 9, 0, true, true},  {"sm_90a", 10, 0, false, false},
+                 {"sm_100", 10, 3, true, true}, {"sm_100", 12, 0, true, false}, {"native", 9, 0, false, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(target_gpu_runs(cases[i].cpu, cases[i].major, cases[i].minor), cases[i].ptx);
+        assert_int_equal(target_gpu_runs_cubin(cases[i].cpu, cases[i].major, cases[i].minor), cases[i].cubin);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(named),
         cmocka_unit_test(machines),
         cmocka_unit_test(host),
         cmocka_unit_test(quotas),
+        cmocka_unit_test(code_of_gpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

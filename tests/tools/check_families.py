@@ -2,7 +2,8 @@
 """Compares hilo with Hugging Face transformers on tiny random models of each family: 48 of 48 greedy tokens, and embeddings
 within 1e-5.
 
-Usage: check_families.py HILO [FAMILY...]; needs torch, transformers, safetensors and gguf (PyPI)."""
+Usage: check_families.py HILO [FAMILY...]; needs torch, transformers, safetensors and gguf (PyPI). With the directory of
+llama.cpp's source in LLAMA_CPP, files of NAME-llama are made by its converter, and hilo converts both ways."""
 import contextlib
 import json
 import os
@@ -72,6 +73,8 @@ FAMILIES = {
     "gpt_oss-mxfp4": ("GptOssForCausalLM", GPT_OSS),
     "gpt_oss-mxfp4-gguf": ("GptOssForCausalLM", GPT_OSS),
 }
+CONVERTED = [f"{name}-llama" for name in ("qwen3_5", "qwen3_5_moe", "gemma3n", "gemma4", "gemma4-moe", "gemma4-kv")]
+FAMILIES |= {name: FAMILIES[name.removesuffix("-llama")] for name in CONVERTED}
 
 
 # Models of embeddings: the class, its config, pooling as in 1_Pooling, and the sizes of dense layers that follow.
@@ -226,6 +229,18 @@ def gguf_tensors(tensors):
             yield name, t.float().numpy(), None
 
 
+def add_vocabulary(hilo, writer):
+    """Gives a GGUF writer the vocabulary of tiny-llama."""
+    import gguf
+    with tempfile.TemporaryDirectory() as d:
+        tiny = os.path.join(d, "tiny.gguf")
+        subprocess.run([hilo, "convert", TINY, "-o", tiny, "--type", "f16"], check=True, capture_output=True)
+        for field in gguf.GGUFReader(tiny).fields.values():
+            if field.name.startswith("tokenizer.") and field.name != "tokenizer.chat_template":
+                kind = field.types[0]
+                writer.add_key_value(field.name, field.contents(), kind, field.types[-1] if len(field.types) > 1 else None)
+
+
 def write_gguf(hilo, directory, path):
     """The model in the directory as a GGUF file with the vocabulary of tiny-llama."""
     import gguf
@@ -255,13 +270,7 @@ def write_gguf(hilo, directory, path):
         w.add_rope_scaling_type(gguf.RopeScalingType.YARN)
         w.add_rope_scaling_factor(rope["factor"])
         w.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
-    with tempfile.TemporaryDirectory() as d:
-        tiny = os.path.join(d, "tiny.gguf")
-        subprocess.run([hilo, "convert", TINY, "-o", tiny, "--type", "f16"], check=True, capture_output=True)
-        for field in gguf.GGUFReader(tiny).fields.values():
-            if field.name.startswith("tokenizer.") and field.name != "tokenizer.chat_template":
-                kind = field.types[0]
-                w.add_key_value(field.name, field.contents(), kind, field.types[-1] if len(field.types) > 1 else None)
+    add_vocabulary(hilo, w)
     for name, t, kind in gguf_tensors(load_file(os.path.join(directory, "model.safetensors"))):
         w.add_tensor(name, t, raw_dtype=kind)
     w.write_header_to_file()
@@ -269,6 +278,39 @@ def write_gguf(hilo, directory, path):
     w.write_tensors_to_file()
     w.close()
     return path
+
+
+def convert_by_llama(hilo, directory, path):
+    """The same by llama.cpp's own converter."""
+    import pathlib
+    source = os.environ["LLAMA_CPP"]
+    for part in (source, os.path.join(source, "gguf-py")):
+        if part not in sys.path:
+            sys.path.insert(0, part)
+    import gguf
+    from conversion import get_model_class
+    from conversion.base import ModelBase
+    config = ModelBase.load_hparams(pathlib.Path(directory), False)
+    base = get_model_class(config["architectures"][0])
+
+    fields = dict(set_vocab=lambda self: add_vocabulary(hilo, self.gguf_writer), model_arch=base.model_arch, no_mtp=True,
+                  mtp_only=False)
+    type(base.__name__, (base,), fields)(pathlib.Path(directory), gguf.LlamaFileType.ALL_F32, pathlib.Path(path)).write()
+    return path
+
+
+def variants(hilo, name, directory):
+    """What is checked of a model: it, or files that are made of it."""
+    path = os.path.join(directory, "model.gguf")
+    if name.endswith("-gguf"):
+        return [write_gguf(hilo, directory, path)]
+    if not name.endswith("-llama"):
+        return [directory]
+    back, again = os.path.join(directory, "back"), os.path.join(directory, "again.gguf")
+    convert_by_llama(hilo, directory, path)
+    subprocess.run([hilo, "convert", path, "-o", back], check=True)
+    subprocess.run([hilo, "convert", directory, "-o", again], check=True)
+    return [path, back, again]
 
 
 def make(name, directory, prompt):
@@ -297,8 +339,24 @@ def check_embeddings(hilo, name):
     return error < 1e-5
 
 
+def generates(hilo, name, path, prompt, want):
+    run = subprocess.run([hilo, "generate", "-m", path, "--raw", "-p", TEXT, "-n", "48", "--precision", "f32", "--json"],
+                         capture_output=True, text=True)
+    if run.returncode:
+        print(f"{name:12} refused: {run.stderr.strip()}", flush=True)
+        return False
+    got = json.loads(run.stdout)
+    assert got["prompt_ids"] == prompt
+    same = next((i for i, (a, b) in enumerate(zip(got["new_tokens"], want)) if a != b), len(want))
+    print(f"{name:12} {same} of {len(want)} tokens", flush=True)
+    return same == len(want)
+
+
 def main():
     hilo, names = sys.argv[1], sys.argv[2:] or list(FAMILIES) + list(EMBEDDINGS)
+    if not os.environ.get("LLAMA_CPP"):
+        print("not checked, as LLAMA_CPP is not set:", *[name for name in names if name in CONVERTED])
+        names = [name for name in names if name not in CONVERTED]
     run = subprocess.run([hilo, "tokenize", "-m", TINY, "--json", "--special", TEXT], capture_output=True, check=True)
     prompt = json.loads(run.stdout)["ids"]
     failed = 0
@@ -308,18 +366,8 @@ def main():
             continue
         with temporary(name) as d:
             want = make(name, d, prompt)
-            d = write_gguf(hilo, d, os.path.join(d, "model.gguf")) if name.endswith("-gguf") else d
-            run = subprocess.run([hilo, "generate", "-m", d, "--raw", "-p", TEXT, "-n", "48", "--precision", "f32", "--json"],
-                                 capture_output=True, text=True)
-            if run.returncode:
-                print(f"{name:12} refused: {run.stderr.strip()}", flush=True)
-                failed += 1
-                continue
-            got = json.loads(run.stdout)
-            assert got["prompt_ids"] == prompt
-            same = next((i for i, (a, b) in enumerate(zip(got["new_tokens"], want)) if a != b), len(want))
-            print(f"{name:12} {same} of {len(want)} tokens", flush=True)
-            failed += same < len(want)
+            for path in variants(hilo, name, d):
+                failed += not generates(hilo, name, path, prompt, want)
     sys.exit(failed > 0)
 
 

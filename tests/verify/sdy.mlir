@@ -104,3 +104,19 @@ func.func @empty(%a: tensor<0xf32>) {
   %0 = stablehlo.negate %a {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=0}>} : tensor<0xf32>
   return
 }
+
+// -----
+
+sdy.mesh @mesh = <["x"=1, "y"=4]>
+// expected-error@+1 {{that uses twice axis 'x'}}
+func.func @twice_of_one(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "x"}]>}) {
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=4]>
+// expected-error@+1 {{along a part that is none of axis 'x'}}
+func.func @part_of_one(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(2)1}]>}) {
+  return
+}

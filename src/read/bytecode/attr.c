@@ -115,7 +115,7 @@ static void unpack_odd(const struct elements *e, struct str data, size_t count, 
     }
 }
 
-/* A constant: small ones are interned, large ones become a blob, copied once. */
+/* A constant: small ones are interned, large ones become a blob, copied once, or stay where they are. */
 static hilo_status dense_data(struct bc *b, const uint8_t *at, ir_type type, const struct elements *e, struct str data,
                               ir_attr *out) {
     size_t size = e->dtype->bytes, nbytes, full;
@@ -135,10 +135,16 @@ static hilo_status dense_data(struct bc *b, const uint8_t *at, ir_type type, con
         return bc_error(b, at, "expected %zu bytes for %zu truth values, found %zu", (e->count + 7) / 8, e->count, data.n);
     uint8_t small[IR_BLOB_BYTES];
     size_t n = splat ? size : nbytes;
+    bool as_stored = !is_bool && e->dtype->bits >= 8 && e->stored == size;
+    if (as_stored && bc_stays(b, n) && ir_data_may_stay(ir_type_get(b->m, type)->dtype, data.p)) {
+        b->m->bytes_used = true;
+        *out = ir_attr_dense(b->m, type, data.p, n, splat, false);
+        return HILO_OK;
+    }
     uint8_t *copy = n <= sizeof small ? small : ir_blob_new(b->m, n);
     if (is_bool)
         unpack_bools(data, e->count, copy);
-    else if (e->dtype->bits < 8 || e->stored != size)
+    else if (!as_stored)
         unpack_odd(e, data, splat ? 1 : e->count, copy);
     else
         memcpy(copy, data.p, n);

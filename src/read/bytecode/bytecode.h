@@ -135,6 +135,8 @@ struct bc {
 
 hilo_status bc_error(struct bc *b, const void *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static inline size_t bc_left(const struct bc_cursor *c) { return (size_t)(c->end - c->at); }
+/* Whether data of n bytes is large enough to stay in the file, which stays, too (struct ir_module). */
+bool bc_stays(const struct bc *b, size_t n);
 hilo_status bc_byte(struct bc *b, struct bc_cursor *c, uint8_t *out);
 hilo_status bc_vi(struct bc *b, struct bc_cursor *c, uint64_t *out);
 hilo_status bc_svi(struct bc *b, struct bc_cursor *c, int64_t *out);
@@ -187,7 +189,7 @@ hilo_status bc_module(struct bc *b, struct bc_cursor ir);
 bool read_is_bytecode(struct str bytes);
 /* Whether a file is what jax.export serialises; then *artifact is the bytecode within it. */
 bool read_is_exported(struct str file, struct str *artifact);
-/* Reads a module. Constants are copied out of `bytes`, which need not outlive the call. */
+/* Reads a module. Constants are copied out of `bytes`, which need not outlive the call unless m->bytes_stay. */
 hilo_status read_bytecode(struct ir_module *m, struct diag_list *d, struct str bytes);
 
 /* A version as `1.9.0` or `1.9`, as BC_V has it; false when it is none. */

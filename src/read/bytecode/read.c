@@ -340,12 +340,22 @@ static hilo_status read_resources(struct bc *b, struct bc_cursor offsets, struct
     return HILO_OK;
 }
 
-/* Every attribute that names a resource sees its data, copied once. */
+bool bc_stays(const struct bc *b, size_t n) {
+    enum { LEAST = 64 << 10 }; /* bytes; smaller ones are copied, which costs nothing, and lets the file go */
+    return b->m->bytes_stay && n >= LEAST;
+}
+
+/* Every attribute that names a resource sees its data, copied once or where it is. */
 static void set_resources(struct bc *b) {
     for (uint32_t i = 0; i < b->resources.n; i++) {
         struct str data = b->resources.v[i].data;
         if (!data.p)
             continue;
+        if (bc_stays(b, data.n) && (uintptr_t)data.p % 8 == 0) { /* of whatever type */
+            b->m->bytes_used = true;
+            ir_resource_set(b->m, b->resources.v[i].key, data.p, data.n, false);
+            continue;
+        }
         void *copy = ir_blob_new(b->m, data.n);
         if (data.n)
             memcpy(copy, data.p, data.n);

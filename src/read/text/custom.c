@@ -651,6 +651,15 @@ static hilo_status custom_raw_sharding(struct text_parser *p, struct text_state 
     return raw_prop(p, s, ir_op_info(s->kind)->first_slot, TEXT_LESS, TEXT_GREATER, "#sdy.sharding", "");
 }
 
+/* `[{"x"}, {}]`: which axes move follows from the shardings. */
+static hilo_status custom_axes(struct text_parser *p, struct text_state *s) {
+    struct str inside;
+    (void)s;
+    HILO_TRY(text_expect(p, TEXT_LSQUARE));
+    HILO_TRY(text_balanced(p, TEXT_RSQUARE, &inside));
+    return text_expect(p, TEXT_RSQUARE);
+}
+
 /* `sharding=<@mesh, [{"x"}]>`, where it is there */
 static hilo_status custom_edge(struct text_parser *p, struct text_state *s) {
     if (!text_accept_word(p, "sharding"))
@@ -747,7 +756,7 @@ hilo_status text_custom(struct text_parser *p, struct text_state *s, struct str 
         {"rawmesh", custom_raw_mesh},         {"rawsharding", custom_raw_sharding},
         {"manual", custom_manual},            {"named", custom_named},
         {"edge", custom_edge},                {"group", custom_group},
-        {"direction", custom_direction},
+        {"direction", custom_direction},      {"axes", custom_axes},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (str_is(word, words[i].name))

@@ -466,8 +466,7 @@ static hilo_status form_piece(struct text_parser *p, struct text_state *s, struc
     return form_literal(p, word);
 }
 
-static hilo_status form_read(struct text_parser *p, struct text_state *s) {
-    const char *form = ir_op_info(s->kind)->form;
+static hilo_status form_read(struct text_parser *p, struct text_state *s, const char *form) {
     struct str word;
     bool group = false;
     while (form_word(&form, &word)) {
@@ -496,9 +495,24 @@ static enum ir_op_kind op_short_name(const struct text_parser *p, struct str nam
     return kind;
 }
 
+/* Collectives that Shardy's own partitioner makes and that leave the value the same: reshards, from which hilo's makes its own.
+   NULL for others, which also reduce. */
+static const char *moving_form(struct str name) {
+    static const struct { struct str name; const char *form; } forms[] = {
+        {{"sdy.all_gather", 14}, "<axes> %0 out_sharding = <rawsharding> {} :same"},
+        {{"sdy.all_slice", 13}, "<axes> %0 out_sharding = <rawsharding> {} :same"},
+        {{"sdy.all_to_all", 14}, "<axes> %0 out_sharding = <rawsharding> {} :same"},
+        {{"sdy.collective_permute", 22}, "%0 out_sharding = <rawsharding> {} :same"}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (str_eq(name, forms[i].name))
+            return forms[i].form;
+    return NULL;
+}
+
 static hilo_status op_custom(struct text_parser *p, struct text_state *s) {
     struct str name = p->tok.text;
-    enum ir_op_kind kind = op_short_name(p, name);
+    const char *form = moving_form(name);
+    enum ir_op_kind kind = form ? IR_SDY_RESHARD : op_short_name(p, name);
     if (kind == IR_OP_NONE && (op_is_ours(name) || !memchr(name.p, '.', name.n)))
         return text_error(p, NULL, "unknown op '%.*s'", (int)name.n, name.p);
     if (kind == IR_OP_NONE || !*ir_op_info(kind)->form)
@@ -506,7 +520,7 @@ static hilo_status op_custom(struct text_parser *p, struct text_state *s) {
                           (int)name.n, name.p);
     op_set_kind(p, s, kind);
     text_next(p);
-    return form_read(p, s);
+    return form_read(p, s, form ? form : ir_op_info(kind)->form);
 }
 
 /* ---- any op ------------------------------------------------------------------------------------------------------ */

@@ -1,0 +1,158 @@
+#!/bin/sh
+# --device gpu --backend library: products by a stand-in for cuBLASLt, on that for the driver.
+. "$(dirname "$0")/common.inc"
+HILO_CUDA_PATH=$(dirname "$HILO")/tests/libcuda.so.1
+HILO_CUBLASLT_PATH=$(dirname "$HILO")/tests
+HILO_FAKE_CUDA_REPORT=$dir/cuda
+HILO_FAKE_CUBLASLT_REPORT=$dir/cublaslt
+export HILO_CUDA_PATH HILO_CUBLASLT_PATH HILO_FAKE_CUDA_REPORT HILO_FAKE_CUBLASLT_REPORT
+needs_code_generator
+
+cat >products.mlir <<'EOP'
+func.func @main(%a: tensor<3x40x24xf32>, %b: tensor<3x24x48xf32>, %c: tensor<48x40xf32>, %d: tensor<40x48xf32>,
+                %e: tensor<40x48xbf16>, %f: tensor<48x64xbf16>, %g: tensor<40x48xf16>, %h: tensor<48x64xf16>,
+                %i: tensor<40x48xf64>, %j: tensor<48x64xf64>, %k: tensor<40x48xi8>, %l: tensor<64x48xi8>, %m: tensor<48x64xi8>)
+    -> (tensor<3x40x48xf32>, tensor<40x40xf32>, tensor<48x48xf32>, tensor<40x40xf32>, tensor<40x64xbf16>, tensor<40x64xf32>,
+        tensor<40x64xf16>, tensor<40x64xf64>, tensor<40x64xi32>, tensor<40x64xi32>) {
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+    : (tensor<3x40x24xf32>, tensor<3x24x48xf32>) -> tensor<3x40x48xf32>
+  %1 = stablehlo.dot_general %c, %d, contracting_dims = [0] x [1] : (tensor<48x40xf32>, tensor<40x48xf32>) -> tensor<40x40xf32>
+  %2 = stablehlo.dot_general %c, %d, contracting_dims = [1] x [0] : (tensor<48x40xf32>, tensor<40x48xf32>) -> tensor<48x48xf32>
+  %3 = stablehlo.dot_general %d, %d, contracting_dims = [1] x [1] : (tensor<40x48xf32>, tensor<40x48xf32>) -> tensor<40x40xf32>
+  %4 = stablehlo.dot_general %e, %f, contracting_dims = [1] x [0]
+    : (tensor<40x48xbf16>, tensor<48x64xbf16>) -> tensor<40x64xbf16>
+  %5 = stablehlo.dot_general %e, %f, contracting_dims = [1] x [0]
+    : (tensor<40x48xbf16>, tensor<48x64xbf16>) -> tensor<40x64xf32>
+  %6 = stablehlo.dot_general %g, %h, contracting_dims = [1] x [0] : (tensor<40x48xf16>, tensor<48x64xf16>) -> tensor<40x64xf16>
+  %7 = stablehlo.dot_general %i, %j, contracting_dims = [1] x [0] : (tensor<40x48xf64>, tensor<48x64xf64>) -> tensor<40x64xf64>
+  %8 = stablehlo.dot_general %k, %l, contracting_dims = [1] x [1] : (tensor<40x48xi8>, tensor<64x48xi8>) -> tensor<40x64xi32>
+  %9 = stablehlo.dot_general %k, %m, contracting_dims = [1] x [0] : (tensor<40x48xi8>, tensor<48x64xi8>) -> tensor<40x64xi32>
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9 : tensor<3x40x48xf32>, tensor<40x40xf32>, tensor<48x48xf32>, tensor<40x40xf32>,
+    tensor<40x64xbf16>, tensor<40x64xf32>, tensor<40x64xf16>, tensor<40x64xf64>, tensor<40x64xi32>, tensor<40x64xi32>
+}
+EOP
+# A bias on either side. A bias of the rows or of bf16 stays with the kernel, as does a maximum with zero, whose NaN are NaN.
+cat >epilogues.mlir <<'EOP'
+func.func @main(%x: tensor<40x24xf32>, %w: tensor<24x48xf32>, %v: tensor<24x48xf32>, %u: tensor<24x48xf32>,
+                %t: tensor<24x48xf32>, %b: tensor<48xf32>, %r: tensor<40xf32>, %e: tensor<40x24xbf16>, %f: tensor<24x48xbf16>)
+    -> (tensor<40x48xf32>, tensor<40x48xf32>, tensor<40x48xf32>, tensor<40x48xbf16>, tensor<40x48xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<40x48xf32>
+  %small = stablehlo.constant dense<0.0> : tensor<40x48xbf16>
+  %bias = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<48xf32>) -> tensor<40x48xf32>
+  %rows = stablehlo.broadcast_in_dim %r, dims = [0] : (tensor<40xf32>) -> tensor<40x48xf32>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<40x24xf32>, tensor<24x48xf32>) -> tensor<40x48xf32>
+  %1 = stablehlo.add %0, %bias : tensor<40x48xf32>
+  %2 = stablehlo.maximum %1, %zero : tensor<40x48xf32>
+  %3 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<40x24xf32>, tensor<24x48xf32>) -> tensor<40x48xf32>
+  %4 = stablehlo.add %bias, %3 : tensor<40x48xf32>
+  %5 = stablehlo.dot_general %x, %u, contracting_dims = [1] x [0] : (tensor<40x24xf32>, tensor<24x48xf32>) -> tensor<40x48xf32>
+  %6 = stablehlo.maximum %zero, %5 : tensor<40x48xf32>
+  %7 = stablehlo.dot_general %e, %f, contracting_dims = [1] x [0]
+    : (tensor<40x24xbf16>, tensor<24x48xbf16>) -> tensor<40x48xbf16>
+  %8 = stablehlo.maximum %7, %small : tensor<40x48xbf16>
+  %9 = stablehlo.dot_general %x, %t, contracting_dims = [1] x [0] : (tensor<40x24xf32>, tensor<24x48xf32>) -> tensor<40x48xf32>
+  %10 = stablehlo.add %9, %rows : tensor<40x48xf32>
+  return %2, %4, %6, %8, %10 : tensor<40x48xf32>, tensor<40x48xf32>, tensor<40x48xf32>, tensor<40x48xbf16>, tensor<40x48xf32>
+}
+EOP
+# The body of a loop: calls of a library between kernels, which are a graph.
+cat >loop.mlir <<'EOP'
+func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %y = %x, %z = %w) : tensor<i32>, tensor<64x64xf32>, tensor<64x64xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %t = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0]
+      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %m = stablehlo.tanh %t : tensor<64x64xf32>
+    %p = stablehlo.transpose %m, dims = [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    %s = stablehlo.add %p, %z : tensor<64x64xf32>
+    %u = stablehlo.dot_general %s, %m, contracting_dims = [0] x [0]
+      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    stablehlo.return %j, %s, %u : tensor<i32>, tensor<64x64xf32>, tensor<64x64xf32>
+  }
+  return %r#1, %r#2 : tensor<64x64xf32>, tensor<64x64xf32>
+}
+EOP
+
+# reports FILE TEXT: the end of what a stand-in reported last
+reports() {
+    if tail -n 1 "$1" | grep -qF -e "$2"; then pass; else fail "$2 expected: $(tail -n 1 "$1")"; fi
+}
+# by PROGRAM COUNTS LAUNCHES: equal to the evaluator, by so many calls of the library, and launches of kernels
+by() {
+    rm -f cuda cublaslt
+    exits 0 run "$1" --no-cache --input random:1 --device gpu --backend library --compare reference
+    sort -r cublaslt >reported # that of the comparison has no product
+    mv reported cublaslt
+    if grep -qxF "$2" cublaslt; then pass; else fail "$1: $2 expected: $(cat cublaslt)"; fi
+    if grep -q " leaks 0 launches $3 " cuda; then pass; else fail "$1: $3 launches expected: $(cat cuda)"; fi
+}
+by products.mlir 'products 9 bias 0 transposed 3 batched 1' 1 # the last one stays a kernel
+by epilogues.mlir 'products 1 bias 1 transposed 0 batched 0' 4
+by loop.mlir 'products 5 bias 0 transposed 5 batched 0' 2
+reports cuda 'graphs 4'
+exits 0 explain epilogues.mlir --device gpu --backend library
+says 'kernel cuBLASLt' 'matmul + activation'
+exits 0 compile products.mlir --device gpu --backend library --emit plan
+says 'kernel kernel0 in b0, b1 out b13' 'by cuBLASLt'
+
+# ---- the same bits each time, and in a file kernels alone
+exits 0 run products.mlir --no-cache --input random:1 --device gpu --backend library
+cp out want
+exits 0 run products.mlir --no-cache --input random:1 --device gpu --backend library --threads 1
+same want 'products by a library'
+exits 0 compile products.mlir --device gpu --backend library -o products.hilo
+rm -f cublaslt
+exits 0 run products.hilo --input random:1 --device gpu
+[ ! -e cublaslt ] || fail 'a file asks for a library'
+exits 0 run products.mlir --no-cache --input random:1 --device gpu
+rm -f cublaslt
+exits 0 run products.mlir -O0 --no-cache --input random:1 --device gpu --backend library
+[ ! -e cublaslt ] || fail 'a library at level 0'
+
+# ---- without it
+HILO_CUBLASLT_PATH= exits 0 run loop.mlir --no-cache --input random:1 --device gpu --backend library
+says 'no cuBLASLt' 'HILO_CUBLASLT_PATH is empty'
+# The true one, where it is, finds no true driver; where there is one, it would be given streams of the stand-in.
+if [ -e /dev/nvidiactl ]; then
+    echo 'skipped: the true cuBLASLt without a GPU: there is one'
+else
+    (
+        unset HILO_CUBLASLT_PATH
+        "$HILO" run loop.mlir --no-cache --input random:1 --device gpu --backend library >true 2>err
+    )
+    exits 0 run loop.mlir --no-cache --input random:1 --device gpu
+    same true 'the true cuBLASLt without a GPU'
+fi
+
+# ---- each of its calls fails once: kernels, or a status that names the call; no crash, no leak
+cat >one.mlir <<'EOP'
+func.func @main(%x: tensor<40x24xf32>, %w: tensor<24x48xf32>, %b: tensor<48xf32>) -> tensor<40x48xf32> {
+  %bias = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<48xf32>) -> tensor<40x48xf32>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<40x24xf32>, tensor<24x48xf32>) -> tensor<40x48xf32>
+  %1 = stablehlo.add %0, %bias : tensor<40x48xf32>
+  return %1 : tensor<40x48xf32>
+}
+EOP
+n=0 ok=0 named=0
+while n=$((n + 1)) && [ $n -lt 200 ]; do
+    status=0
+    HILO_FAKE_CUBLASLT_FAIL=$n "$HILO" run one.mlir --no-cache --input random:1 --device gpu --backend library \
+        >out 2>err || status=$?
+    case $status in
+    0) [ "$(tail -n 1 cublaslt)" != 'products 1 bias 1 transposed 0 batched 0' ] || break ;;
+    1) if grep -q 'cublasLtMatmul[a-zA-Z]*: CUBLAS_STATUS' err; then named=$((named + 1)); else fail "call $n"; fi ;;
+    *) fail "call $n of cuBLASLt: status $status" ;;
+    esac
+    if tail -n 1 cuda | grep -q ' leaks 0 '; then ok=$((ok + 1)); else fail "call $n: $(tail -n 1 cuda)"; fi
+done
+if [ $ok -gt 15 ] && [ $named = 2 ]; then pass; else fail "$ok calls of cuBLASLt failed in turn, $named were told"; fi
+echo "$ok calls of cuBLASLt failed in turn"
+
+finish
