@@ -15,7 +15,7 @@ struct remote {
     size_t n;
     struct comm_transfer *transfers;
     struct pjrt_buffer **buffers; /* held, or a reference */
-    struct pjrt_event **events;   /* of what is sent */
+    struct pjrt_event **events;   /* set when a transfer has ended */
     hilo_buffer **data;           /* of what is received */
 };
 
@@ -25,7 +25,7 @@ static void remote_free(struct remote *x) {
             pjrt_buffer_unref(x->buffers[i]);
         else if (x->buffers[i])
             pjrt_buffer_unhold(x->buffers[i]);
-        if (x->events[i])
+        if (x->events && x->events[i])
             pjrt_event_unref(x->events[i]);
         hilo_buffer_release(x->data[i]);
     }
@@ -72,6 +72,7 @@ static struct pjrt_error *find_data(struct remote *x) {
     return NULL;
 }
 
+/* Events are set when this thread has let go of the client: what waits for them may end it, and the process. */
 static void *remote_run(void *user) {
     struct remote *x = user;
     struct pjrt_error *error = find_data(x);
@@ -83,18 +84,20 @@ static void *remote_run(void *user) {
             error = pjrt_fail(status, "a transfer between processes: %s", why.p ? why.p : "out of memory");
         strbuf_free(&why);
     }
-    for (size_t i = 0; i < x->n; i++)
-        if (!x->receives) {
-            pjrt_event_set(x->events[i], pjrt_error_copy(error));
-        } else {
-            if (!error) {
-                pjrt_buffer_fill(x->buffers[i], x->data[i]);
-                x->data[i] = NULL;
-            }
-            pjrt_event_set(x->buffers[i]->ready, pjrt_error_copy(error));
-        }
-    pjrt_error_free(error);
+    for (size_t i = 0; i < x->n && x->receives && !error; i++) {
+        pjrt_buffer_fill(x->buffers[i], x->data[i]);
+        x->data[i] = NULL;
+    }
+    struct pjrt_event **events = x->events;
+    size_t n = x->n;
+    x->events = NULL;
     remote_free(x);
+    for (size_t i = 0; i < n; i++) {
+        pjrt_event_set(events[i], pjrt_error_copy(error));
+        pjrt_event_unref(events[i]);
+    }
+    free(events);
+    pjrt_error_free(error);
     return NULL;
 }
 
@@ -159,6 +162,7 @@ static struct pjrt_error *fill_receive(struct remote *x, const struct pjrt_remot
             PJRT_TRY(pjrt_layout_row_major(a->layouts[i], a->dims[i], a->ranks[i], a->dtypes[i]));
         PJRT_TRY(pjrt_buffer_new(a->device->list[PJRT_MEMORY_DEVICE], a->dtypes[i], a->dims[i], a->ranks[i], NULL, NULL,
                                  &x->buffers[i]));
+        x->events[i] = pjrt_event_ref(x->buffers[i]->ready);
         hilo_status status = hilo_buffer_create(a->client->hilo, x->buffers[i]->dtype, a->dims[i], (uint32_t)a->ranks[i],
                                                 &x->data[i]);
         if (status != HILO_OK)

@@ -690,7 +690,7 @@ void schedule_close(struct schedule *x) {
 hilo_status schedule_submit(struct schedule *x, struct serve_job *const *jobs, size_t n) {
     hilo_status status = HILO_OK;
     pthread_mutex_lock(&x->mutex);
-    if (x->closing || x->nqueued + n > x->o.queue)
+    if (x->closing || x->counts.busy + x->nqueued + n > x->o.slots + x->o.queue)
         status = HILO_UNAVAILABLE;
     for (size_t i = 0; i < n && status == HILO_OK; i++) {
         jobs[i]->submitted = rt_now_ms();

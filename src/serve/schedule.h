@@ -112,7 +112,7 @@ void schedule_close(struct schedule *x);
 
 void serve_job_init(struct serve_job *j);
 void serve_job_free(struct serve_job *j);
-/* UNAVAILABLE when the queue is full. All of the jobs or none. */
+/* UNAVAILABLE when the slots and the queue are full. All of the jobs or none. */
 hilo_status schedule_submit(struct schedule *x, struct serve_job *const *jobs, size_t n);
 /* Waits until one of the jobs has changed since `*version`, or `ms` have passed; updates it. The jobs do not change until
    schedule_release. */
