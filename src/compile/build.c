@@ -153,8 +153,9 @@ static void hash_kernel(struct build *b, const struct kir *k, uint8_t *out) {
     b->text.n = 0;
 }
 
-/* The one kernel that is as the k-th that was lowered, which is freed where there is one already. */
-static const struct plan_kernel *unique(struct build *b, uint32_t index, const struct plan_library *library) {
+/* The one kernel that is as the k-th that was lowered, which is freed where there is one already: then with what a library has
+   prepared for it, because equal kernels compute the same of their parameters. */
+static const struct plan_kernel *unique(struct build *b, uint32_t index) {
     struct lowered_kernel *l = &b->now.kernels[index];
     struct build_kernel entry = {.kir = l->kernel, .target = b->target};
     hash_kernel(b, l->kernel, entry.hash);
@@ -175,7 +176,7 @@ static const struct plan_kernel *unique(struct build *b, uint32_t index, const s
                                  .scratch_bytes = l->kernel->scratch_bytes,
                                  .ns = l->ns,
                                  .packs = l->packs,
-                                 .library = library};
+                                 .library = b->product ? build_product(b, b->product) : NULL};
     if (b->on_device && !code_launch(l->kernel, b->target, step))
         arena_exhausted(b->a);
     ARENA_PUSH(b->a, &b->kernels, entry);
@@ -216,7 +217,7 @@ void build_lowered(struct build *b) {
         uint32_t nparams = b->now.kernels[i].params.n;
         struct plan_use *uses = ARENA_ARRAY(&b->scratch, struct plan_use, nparams + 1);
         (void)kir_run_passes(b->now.kernels[i].kernel, NULL, NULL, b->d); /* the pipeline has no wrong names */
-        const struct plan_kernel *step = unique(b, i, b->instead);
+        const struct plan_kernel *step = unique(b, i);
         for (uint32_t j = 0; j < nparams; j++)
             uses[j] = param(b, &params[j], temps);
         plan_note(b->p, i == most || !b->note ? b->note : build_note_part(b, i > most));
@@ -224,7 +225,7 @@ void build_lowered(struct build *b) {
         plan_note(b->p, NULL);
     }
     b->now = (struct lowered){.nkernels = 0};
-    b->instead = NULL;
+    b->product = NULL;
     arena_reset(&b->scratch);
     if (b->code)
         code_generate(b, false);
@@ -239,7 +240,7 @@ static void kernel(struct build *b, const struct fuse_block *f, ir_block block, 
     if (k->schedule == FUSE_INTO) /* first, because it may need a kernel itself */
         (void)build_buffer(b, ir_operand(b->m, k->anchor, 0));
     lower_kernel(&b->scratch, b->m, f, block, k, b->target, &b->now);
-    b->instead = b->gpu_client ? build_product(b, k) : NULL;
+    b->product = b->gpu_client ? k : NULL;
     build_lowered(b);
 }
 

@@ -63,7 +63,7 @@ struct build {
         void **v;
         uint32_t n, cap;
     } products; /* their states */
-    const struct plan_library *instead; /* of the kernel in `now`; NULL = nothing */
+    const struct fuse_kernel *product; /* what `now` was lowered from, where a library of the GPU may compute it; or NULL */
     bool cubins;    /* their code is compiled to the end, where that can be done (nvjitlink.h), and not by the driver alone */
     int level;
     enum build_libraries {
@@ -124,7 +124,7 @@ const struct plan_note *build_note(struct build *b, ir_block block, const struct
 const struct plan_note *build_note_op(struct build *b, ir_op op);
 /* Of a kernel that runs before or after the one that b->note describes, for it: packing, the end of a split reduction. */
 const struct plan_note *build_note_part(struct build *b, bool before);
-/* What computes the product in b->now instead of its kernel; NULL where nothing does. (product.c) */
+/* What computes the product in b->now, lowered from k, instead of its kernel; NULL where nothing does. (product.c) */
 const struct plan_library *build_product(struct build *b, const struct fuse_kernel *k);
 /* Frees what these need to run, which outlives build_free. */
 void build_products_free(struct build *b);

@@ -63,9 +63,7 @@ const struct plan_library *build_product(struct build *b, const struct fuse_kern
     ARENA_PUSH(b->a, &b->products, state); /* first: what is prepared is not lost when the arena's memory ends */
     b->products.n--;
     diag_init(&d, b->a->al);
-    hilo_status status = rt_client_enter_gpu(b->gpu_client, &d);
-    if (status == HILO_OK)
-        status = ext_product_prepare(&p, &d, &state);
+    hilo_status status = ext_product_prepare(&p, rt_client_gpu(b->gpu_client), &d, &state);
     if (status != HILO_OK)
         rt_log(b->gpu_client, HILO_LOG_DEBUG, "a product stays a kernel: %s", d.first ? d.first->message : "out of memory");
     diag_clear(&d);

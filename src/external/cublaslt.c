@@ -87,6 +87,24 @@ const char *ext_cublaslt_missing(void) {
     return *cublaslt_state.opened.why ? cublaslt_state.opened.why : NULL;
 }
 
+static hilo_status check(int error, const char *call, struct diag_list *d) {
+    if (!error)
+        return HILO_OK;
+    return diag_error(d, error == NOT_SUPPORTED ? HILO_UNIMPLEMENTED : HILO_INTERNAL, "cublasLt%s: %s", call,
+                      cublaslt_state.table.status_name(error));
+}
+
+/* One handle for a device: calls of several threads may use it at once. */
+static hilo_status handle_make(struct diag_list *d, void **out) {
+    return check(cublaslt_state.table.create(out), "Create", d);
+}
+
+static void handle_release(void *handle) {
+    (void)cublaslt_state.table.destroy(handle);
+}
+
+static const struct gpu_library cublaslt_library = {handle_make, handle_release};
+
 /* ---- a product -------------------------------------------------------------------------------- */
 
 /* As the library has them: `a` is hilo's b, transposed, and the other way round. */
@@ -108,17 +126,11 @@ static const struct sums all_sums[] = {{IR_F64_T, COMPUTE_64F, R_64F, &one_f64, 
 struct product {
     struct ext_product p;
     pthread_mutex_t lock; /* of the description, into which each call puts its bias */
-    void *handle, *desc, *layout[MATRICES], *pref;
+    void *handle; /* the device's */
+    void *desc, *layout[MATRICES], *pref;
     struct heuristic algorithm;
     const struct sums *sums;
 };
-
-static hilo_status check(int error, const char *call, struct diag_list *d) {
-    if (!error)
-        return HILO_OK;
-    return diag_error(d, error == NOT_SUPPORTED ? HILO_UNIMPLEMENTED : HILO_INTERNAL, "cublasLt%s: %s", call,
-                      cublaslt_state.table.status_name(error));
-}
 
 static int data_type(enum ir_dtype t) {
     switch (t) {
@@ -223,7 +235,7 @@ static bool has_one_stride(const struct dot_dims *d) {
     return d->n <= 1 && d->count > 0 && d->count <= INT32_MAX;
 }
 
-hilo_status ext_product_prepare(const struct ext_product *p, struct diag_list *d, void **out) {
+hilo_status ext_product_prepare(const struct ext_product *p, struct gpu *g, struct diag_list *d, void **out) {
     const struct dot_axes *v = &p->axes;
     const struct side left = {{stride(&v->depth, true), stride(&v->rows, true)}, {v->depth.count, v->rows.count}},
                       right = {{stride(&v->columns, false), stride(&v->depth, false)}, {v->columns.count, v->depth.count}};
@@ -242,7 +254,7 @@ hilo_status ext_product_prepare(const struct ext_product *p, struct diag_list *d
     while (x->sums->of != v->in && x->sums->of != IR_DTYPE_NONE)
         x->sums++;
     pthread_mutex_init(&x->lock, NULL);
-    hilo_status status = check(cublaslt_state.table.create(&x->handle), "Create", d);
+    hilo_status status = gpu_library(g, &cublaslt_library, d, &x->handle);
     if (status == HILO_OK)
         status = describe(x, &a, &b, d);
     if (status == HILO_OK)
@@ -266,8 +278,6 @@ void ext_product_release(void *product) {
             (void)l->layout_destroy(x->layout[i]);
     if (x->desc)
         (void)l->desc_destroy(x->desc);
-    if (x->handle)
-        (void)l->destroy(x->handle);
     pthread_mutex_destroy(&x->lock);
     const hilo_allocator al = mem_system_allocator();
     mem_free(&al, x, sizeof *x);

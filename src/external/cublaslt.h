@@ -2,7 +2,7 @@
 #ifndef HILO_EXTERNAL_CUBLASLT_H
 #define HILO_EXTERNAL_CUBLASLT_H
 
-#include "base/diag.h"
+#include "gpu/gpu.h"
 #include "library/dot.h"
 
 /* A product as dot_axes_of has it, of device memory, whose addresses are among those of a call: buffers[a] and so on. Its
@@ -15,9 +15,9 @@ struct ext_product {
 
 /* Opens it once for the process. NULL when it is there; else why not, one line. */
 const char *ext_cublaslt_missing(void);
-/* Prepares a product for the device whose context is the calling thread's. UNIMPLEMENTED for what cuBLASLt does not compute, or
-   not in a way that gives the same bits each time. Freed by _release. */
-hilo_status ext_product_prepare(const struct ext_product *p, struct diag_list *d, void **out);
+/* Prepares a product for a device, whose context becomes the calling thread's. UNIMPLEMENTED for what cuBLASLt does not
+   compute, or not in a way that gives the same bits each time. Freed by _release, before gpu_close. */
+hilo_status ext_product_prepare(const struct ext_product *p, struct gpu *g, struct diag_list *d, void **out);
 void ext_product_release(void *state);
 size_t ext_product_workspace(const void *state); /* bytes of device memory that a call needs besides */
 /* Enqueues it; UNIMPLEMENTED, and nothing is, where addresses are not aligned to 16 bytes, and where the result takes the place

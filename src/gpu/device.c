@@ -94,6 +94,7 @@ hilo_status gpu_open(int32_t ordinal, const hilo_allocator *al, struct diag_list
         return HILO_RESOURCE_EXHAUSTED;
     *g = (struct gpu){.driver = driver, .al = *al, .properties = {.ordinal = ordinal}};
     pthread_mutex_init(&g->lock, NULL);
+    pthread_mutex_init(&g->library_lock, NULL);
     hilo_status status = device_begin(g, d);
     if (status == HILO_OK)
         *out = g;
@@ -102,20 +103,32 @@ hilo_status gpu_open(int32_t ordinal, const hilo_allocator *al, struct diag_list
     return status;
 }
 
+static void release_handles(struct gpu *g) {
+    while (g->handles) {
+        struct gpu_handle *x = g->handles;
+        g->handles = x->next;
+        x->of->release(x->handle);
+        mem_free(&g->al, x, sizeof *x);
+    }
+}
+
 /* Errors at the end have no one to be told. */
 void gpu_close(struct gpu *g) {
     if (!g)
         return;
     if (g->context)
         (void)g->driver->cuCtxSetCurrent(g->context);
-    if (g->stream) {
+    if (g->stream)
         (void)g->driver->cuStreamSynchronize(g->stream);
+    release_handles(g);
+    if (g->stream) {
         (void)g->driver->cuMemPoolTrimTo(g->pool, 0);
         (void)g->driver->cuStreamDestroy(g->stream);
     }
     if (g->context)
         (void)g->driver->cuDevicePrimaryCtxRelease(g->device);
     pthread_mutex_destroy(&g->lock);
+    pthread_mutex_destroy(&g->library_lock);
     hilo_allocator al = g->al;
     mem_free(&al, g, sizeof *g);
 }
@@ -131,6 +144,28 @@ hilo_status gpu_enter(struct gpu *g, struct diag_list *d) {
 hilo_status gpu_stream(struct gpu *g, struct diag_list *d, void **out) {
     *out = g->stream;
     return gpu_enter(g, d);
+}
+
+hilo_status gpu_library(struct gpu *g, const struct gpu_library *library, struct diag_list *d, void **out) {
+    hilo_status status = gpu_enter(g, d);
+    pthread_mutex_lock(&g->library_lock);
+    struct gpu_handle *x = g->handles;
+    while (x && x->of != library)
+        x = x->next;
+    if (status == HILO_OK && !x) {
+        x = mem_alloc(&g->al, sizeof *x);
+        status = x ? library->make(d, out) : HILO_RESOURCE_EXHAUSTED;
+        if (status == HILO_OK) {
+            *x = (struct gpu_handle){g->handles, library, *out};
+            g->handles = x;
+        } else {
+            mem_free(&g->al, x, sizeof *x);
+        }
+    }
+    if (status == HILO_OK)
+        *out = x->handle;
+    pthread_mutex_unlock(&g->library_lock);
+    return status;
 }
 
 hilo_status gpu_wait(struct gpu *g, struct diag_list *d) {

@@ -16,6 +16,15 @@ struct gpu {
     size_t most_pitch; /* bytes of a row that copies of graphs, which are of rows, may have: less than 2 GiB */
     pthread_mutex_t lock; /* of: */
     struct gpu_memory memory;
+    pthread_mutex_t library_lock; /* of: */
+    struct gpu_handle *handles;
+};
+
+/* Of a library: gpu_library. */
+struct gpu_handle {
+    struct gpu_handle *next;
+    const struct gpu_library *of;
+    void *handle;
 };
 
 /* Makes the device's context that of the calling thread, as the driver's calls expect. */

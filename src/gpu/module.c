@@ -15,23 +15,39 @@ static bool is_inside(size_t bytes, uint64_t at, uint64_t n) {
     return at <= bytes && n <= bytes - at;
 }
 
-/* Whether all that the headers of a cubin, an ELF file, speak of is in it: the driver is not told how long it is. */
-static bool cubin_is_whole(struct str image) {
-    Elf64_Ehdr h;
+static bool sections_are_inside(struct str image, const Elf64_Ehdr *h) {
     Elf64_Shdr s;
-    if (image.n < sizeof h)
-        return false;
-    memcpy(&h, image.p, sizeof h);
-    if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_machine != EM_CUDA ||
-        (h.e_shnum && h.e_shentsize != sizeof s) || !is_inside(image.n, h.e_shoff, (uint64_t)h.e_shnum * sizeof s) ||
-        !is_inside(image.n, h.e_phoff, (uint64_t)h.e_phnum * h.e_phentsize))
-        return false;
-    for (size_t i = 0; i < h.e_shnum; i++) {
-        memcpy(&s, image.p + h.e_shoff + i * sizeof s, sizeof s);
-        if (s.sh_type != SHT_NOBITS && !is_inside(image.n, s.sh_offset, s.sh_size))
+    for (size_t i = 0; i < h->e_shnum; i++) {
+        memcpy(&s, image.p + h->e_shoff + i * sizeof s, sizeof s);
+        if (s.sh_link >= h->e_shnum || (s.sh_type != SHT_NOBITS && !is_inside(image.n, s.sh_offset, s.sh_size)))
             return false;
     }
     return true;
+}
+
+static bool segments_are_inside(struct str image, const Elf64_Ehdr *h) {
+    Elf64_Phdr p;
+    for (size_t i = 0; i < h->e_phnum; i++) {
+        memcpy(&p, image.p + h->e_phoff + i * sizeof p, sizeof p);
+        if (!is_inside(image.n, p.p_offset, p.p_filesz))
+            return false;
+    }
+    return true;
+}
+
+/* Whether all that the headers of a cubin, an ELF file, speak of is in it: the driver is not told how long it is. So many
+   sections or segments that their number is elsewhere (e_shnum 0, e_phnum PN_XNUM) are refused: no cubin has them. */
+static bool cubin_is_whole(struct str image) {
+    Elf64_Ehdr h;
+    if (image.n < sizeof h)
+        return false;
+    memcpy(&h, image.p, sizeof h);
+    return h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_ident[EI_DATA] == ELFDATA2LSB && h.e_machine == EM_CUDA &&
+           (h.e_shnum ? h.e_shstrndx < h.e_shnum && h.e_shentsize == sizeof(Elf64_Shdr) : !h.e_shoff) &&
+           (h.e_phnum ? h.e_phnum != PN_XNUM && h.e_phentsize == sizeof(Elf64_Phdr) : !h.e_phoff) &&
+           is_inside(image.n, h.e_shoff, (uint64_t)h.e_shnum * sizeof(Elf64_Shdr)) &&
+           is_inside(image.n, h.e_phoff, (uint64_t)h.e_phnum * sizeof(Elf64_Phdr)) && sections_are_inside(image, &h) &&
+           segments_are_inside(image, &h);
 }
 
 /* The driver reads text up to its zero byte. */

@@ -38,9 +38,8 @@ const char *rt_client_gpu_target(const hilo_client *client) {
     return client->gpu_target;
 }
 
-hilo_status rt_client_enter_gpu(const hilo_client *client, struct diag_list *d) {
-    void *stream;
-    return gpu_stream(client->gpu, d, &stream);
+struct gpu *rt_client_gpu(const hilo_client *client) {
+    return client->gpu;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -214,31 +213,44 @@ hilo_status rt_device_constants(hilo_executable *exe, struct diag_list *d) {
 
 /* ---- the guard of divided programs ------------------------------------------------------------ */
 
-enum { GUARD_RUN = 2 }; /* the first one makes graphs and takes memory */
-
-bool rt_guard_times(hilo_executable *exe) {
+bool rt_guard_begin(hilo_executable *exe, bool may_time) {
+    struct rt_guarded *x = &exe->guarded;
     if (!exe->guard.program)
         return false;
     pthread_mutex_lock(&exe->lock);
-    bool judged = exe->executions + 1 == GUARD_RUN;
+    x->disturbed |= x->timing;
+    bool timed = may_time && !x->running && !x->judged;
+    x->running++;
+    if (timed) {
+        x->timing = true;
+        x->disturbed = false;
+    }
     pthread_mutex_unlock(&exe->lock);
-    return judged;
+    return timed;
 }
 
-void rt_guard_judge(hilo_executable *exe, double ms) {
+void rt_guard_end(hilo_executable *exe, bool timed, hilo_status status, double ms) {
     hilo_client *client = exe->client;
-    const struct rt_guard *x = &exe->guard;
+    const struct rt_guard *guard = &exe->guard;
+    struct rt_guarded *x = &exe->guarded;
+    if (!guard->program)
+        return;
     pthread_mutex_lock(&exe->lock);
-    bool contradicted = x->program && exe->executions == GUARD_RUN && ms > x->other_ms;
+    x->running--;
+    if (timed) {
+        x->timing = false;
+        x->judged = status == HILO_OK && !x->disturbed;
+    }
+    bool contradicted = timed && x->judged && ms > guard->other_ms;
     pthread_mutex_unlock(&exe->lock);
     if (!contradicted)
         return;
     pthread_mutex_lock(&client->lock);
-    client->revoked[client->nrevoked++ % RT_REVOKED] = x->program;
+    client->revoked[client->nrevoked++ % RT_REVOKED] = guard->program;
     pthread_mutex_unlock(&client->lock);
     rt_log(client, HILO_LOG_WARNING,
            "placement: divided, a run takes %.3g ms, not %.3g; one side alone is expected to take %.3g ms, and is used when "
-           "the program is compiled again", ms, x->expected_ms, x->other_ms);
+           "the program is compiled again", ms, guard->expected_ms, guard->other_ms);
 }
 
 bool rt_client_revoked(hilo_client *client, uint64_t program) {

@@ -27,11 +27,12 @@ hilo_status rt_device_link(hilo_executable *exe, struct diag_list *d);
 /* Copies the plan's constants. */
 hilo_status rt_device_constants(hilo_executable *exe, struct diag_list *d);
 
-/* Whether the time of the run that goes on is to be held against what was expected, so that it ends when the device is done. */
-bool rt_guard_times(hilo_executable *exe);
-/* After it, unless its steps were observed: a program whose second run took longer than one side alone was expected to take is
-   not divided again. */
-void rt_guard_judge(hilo_executable *exe, double ms);
+/* A run of an executable begins, which may be timed unless it is the first with its memory or its steps are observed; returns
+   whether it is: then it waits for the device before its end is told. One run is timed, during which there is no other. */
+bool rt_guard_begin(hilo_executable *exe, bool may_time);
+/* It has ended, after so long. A program whose timed run took longer than one side alone was expected to take is not divided
+   again. */
+void rt_guard_end(hilo_executable *exe, bool timed, hilo_status status, double ms);
 
 /* Memory of the device, or the client's. */
 hilo_status rt_memory_alloc(hilo_client *client, bool device, size_t bytes, const char *what, struct diag_list *d, void **out);

@@ -32,8 +32,7 @@ uint32_t rt_client_world(const hilo_client *client, uint32_t *here);
 const char *rt_client_gpu_target(const hilo_client *client);
 /* Whether a run has contradicted the division of a program between processor and GPU (struct rt_guard). */
 bool rt_client_revoked(hilo_client *client, uint64_t program);
-/* Makes the context of the client's GPU, which it has, that of the calling thread. */
-hilo_status rt_client_enter_gpu(const hilo_client *client, struct diag_list *d);
+struct gpu *rt_client_gpu(const hilo_client *client); /* NULL: it has none */
 /* The one that hilo_client_create was given, or malloc; thread-safe as far as that is. */
 const hilo_allocator *rt_client_allocator(const hilo_client *client);
 const hilo_allocator *rt_client_memory(const hilo_client *client); /* for values: reuses memory; thread-safe */

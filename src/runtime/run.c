@@ -233,7 +233,10 @@ static hilo_status take_values(struct run *r) {
 }
 
 static hilo_status run_plan(struct run *r, hilo_buffer *const *inputs) {
+    struct run_frame *f = r->frame;
+    bool observed = r->o->step || r->o->task; /* then it waits after each step */
     HILO_TRY(frame_bind_memory(r));
+    bool timed = rt_guard_begin(r->exe, f->runs == RUN_WARM && !observed);
     hilo_status status = make_results(r);
     if (status == HILO_OK) {
         frame_bind_io(r);
@@ -244,9 +247,11 @@ static hilo_status run_plan(struct run *r, hilo_buffer *const *inputs) {
         status = run_steps(r, r->plan->ninit, r->plan->nsteps);
     launch_abandon(r->launch, r->process); /* before its memory is free */
     run_release_init(r);
-    r->pending |= r->exe->on_device && (r->o->timing || status != HILO_OK || rt_guard_times(r->exe));
+    r->pending |= r->exe->on_device && (r->o->timing || status != HILO_OK || timed);
     hilo_status waited = step_wait(r); /* the frame's memory is free for the next run */
     status = status == HILO_OK ? waited : status;
+    rt_guard_end(r->exe, timed, status, rt_now_ms() - r->begin);
+    f->runs += status == HILO_OK && !observed && f->runs < RUN_WARM;
     if (status == HILO_OK)
         status = take_values(r);
     for (uint32_t i = 0; i < r->plan->nvalues; i++) {
@@ -413,8 +418,6 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
         eval_session_end(&r.session);
     double total_ms = rt_now_ms() - r.begin;
     count_run(&r, exe, status, total_ms);
-    if (status == HILO_OK && !o.step && !o.task) /* which wait after each step */
-        rt_guard_judge(exe, total_ms);
     if (o.timing)
         *o.timing = (hilo_timing){total_ms, run_ms};
     return rt_finish(exe->client, &d, status);

@@ -25,6 +25,8 @@ struct run_probe {
     struct str id;
 };
 
+enum { RUN_WARM = 2 }; /* the first run of a frame takes its memory, the second makes its graphs */
+
 /* What a run needs besides its own stack; kept by the executable for the next. */
 struct run_frame {
     struct run_frame *next;
@@ -39,6 +41,7 @@ struct run_frame {
     struct value **slots;     /* of the plan's values (PLAN_VALUE); owned, NULL between runs */
     struct rt_packed **packed; /* of the sections of init steps, what the run reads; owned, NULL between runs */
     char **init;              /* the memory of each section that the pointers are of */
+    uint32_t runs;            /* that used it and ended well, unless their steps were observed; at most RUN_WARM */
     struct run_graph {        /* of each segment of the executable */
         struct gpu_graph *graph; /* NULL = none yet; owned */
         bool ran;

@@ -175,10 +175,16 @@ struct rt_kept {
 struct run_frame;
 struct rt_specialisation;
 
-/* What was expected when a program was divided between processor and GPU; its second run is held against it. */
+/* What was expected when a program was divided between processor and GPU; a run is held against it. */
 struct rt_guard {
     uint64_t program;             /* that and the machine; 0 = it was not divided */
     double expected_ms, other_ms; /* of a run; of one on the better side alone */
+};
+/* The runs of such a program that are going on, for the choice of the one that is timed. */
+struct rt_guarded {
+    uint32_t running;
+    bool timing, disturbed; /* one of them is timed; another one was going on at the same time */
+    bool judged;            /* one was timed to its end: no other will be */
 };
 
 struct hilo_executable {
@@ -227,6 +233,7 @@ struct hilo_executable {
     struct hilo_executable *next_loaded; /* guarded by the client's lock */
     pthread_mutex_t lock;       /* of what follows */
     pthread_cond_t specialise_done;
+    struct rt_guarded guarded;
     struct rt_specialisation *specialisations; /* specialise.c */
     struct run_frame *frames;   /* that no run uses */
     uint64_t executions, peak_bytes, allocations, copied_bytes, packs, nspecialisations, sent_bytes, messages;

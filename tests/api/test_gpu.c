@@ -216,10 +216,12 @@ static void each_call_fails(void **state) {
 
 /* The driver is not told how long a cubin is: one that ends before what its headers speak of does not get there. */
 static void damaged_cubins(void **state) {
+    Elf64_Shdr s = {.sh_type = SHT_PROGBITS, .sh_offset = sizeof(Elf64_Ehdr), .sh_size = sizeof s};
+    Elf64_Phdr p = {.p_type = PT_LOAD, .p_offset = sizeof(Elf64_Ehdr), .p_filesz = sizeof s + sizeof p};
     Elf64_Ehdr h = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-                    .e_machine = EM_CUDA, .e_shoff = sizeof h, .e_shnum = 1, .e_shentsize = sizeof(Elf64_Shdr)};
-    Elf64_Shdr s = {.sh_type = SHT_PROGBITS, .sh_offset = sizeof h, .sh_size = sizeof s};
-    char image[sizeof h + sizeof s];
+                    .e_machine = EM_CUDA, .e_shoff = sizeof h, .e_shnum = 1, .e_shentsize = sizeof s,
+                    .e_phoff = sizeof h + sizeof s, .e_phnum = 1, .e_phentsize = sizeof p};
+    char image[sizeof h + sizeof s + sizeof p];
     struct gpu *g;
     struct gpu_module *module;
     struct diag_list d;
@@ -227,17 +229,27 @@ static void damaged_cubins(void **state) {
     fake = stand_in();
     diag_init(&d, mem_system_allocator());
     assert_int_equal(gpu_open(0, &d.al, &d, &g), HILO_OK);
-    for (int damage = 0; damage < 6; damage++) {
+    for (int damage = 0; damage < 15; damage++) {
         Elf64_Ehdr head = h;
         Elf64_Shdr section = s;
+        Elf64_Phdr segment = p;
         uint64_t calls = counts().calls;
         size_t n = damage == 1 ? sizeof h - 1 : sizeof image;
         head.e_shnum = damage == 2 ? 2 : h.e_shnum;
-        section.sh_size += damage == 3;
+        section.sh_size += damage == 3 ? sizeof p + 1 : 0;
         head.e_phoff = damage == 4 ? UINT64_MAX : h.e_phoff;
         head.e_machine = damage == 5 ? EM_X86_64 : h.e_machine;
+        segment.p_filesz += damage == 6;
+        segment.p_offset = damage == 7 ? UINT64_MAX : p.p_offset;
+        head.e_phnum = damage == 8 ? 2 : damage == 9 ? PN_XNUM : h.e_phnum;
+        head.e_phentsize = damage == 10 ? 1 : h.e_phentsize;
+        head.e_shentsize = damage == 11 ? 1 : h.e_shentsize;
+        head.e_shstrndx = damage == 12;
+        section.sh_link = damage == 13;
+        head.e_shnum = damage == 14 ? 0 : head.e_shnum; /* it is in the first section then */
         memcpy(image, &head, sizeof head);
         memcpy(image + sizeof head, &section, sizeof section);
+        memcpy(image + sizeof head + sizeof section, &segment, sizeof segment);
         assert_int_equal(gpu_module_load(g, (struct str){image, n}, &d, &module), HILO_FAILED_PRECONDITION);
         assert_int_equal(counts().calls == calls, damage != 0); /* the whole one has nothing in it */
         diag_clear(&d);
@@ -329,7 +341,7 @@ static hilo_status divided(hilo_client *client, const char *program, const char 
     return status;
 }
 
-/* The second run of a divided program is held against what is expected of one side alone, microseconds here: the stand-in takes
+/* The third run of a divided program is held against what is expected of one side alone, microseconds here: the stand-in takes
    longer, so the program, and no other, is not divided again. */
 static void divisions_are_revoked(void **state) {
     char path[] = "/tmp/hilo-machine-XXXXXX", other[sizeof both];
@@ -344,14 +356,77 @@ static void divisions_are_revoked(void **state) {
     observed.step = on_step;
     nrevoked = 0;
     assert_int_equal(divided(client, both, path, 1, "both:", NULL, UINT64_MAX), HILO_OK);
-    assert_int_equal(divided(client, both, path, 2, "both:", &observed, UINT64_MAX), HILO_OK);
-    assert_int_equal(nrevoked, 0); /* by the first one, nor by one that waits after each step */
-    assert_int_equal(divided(client, both, path, 3, "both:", NULL, UINT64_MAX), HILO_OK);
+    assert_int_equal(divided(client, both, path, 2, "both:", NULL, UINT64_MAX), HILO_OK);
+    assert_int_equal(divided(client, both, path, 3, "both:", &observed, UINT64_MAX), HILO_OK);
+    assert_int_equal(nrevoked, 0); /* by the first ones, nor by one that waits after each step */
+    assert_int_equal(divided(client, both, path, 4, "both:", NULL, UINT64_MAX), HILO_OK);
     assert_int_equal(nrevoked, 1);
-    assert_int_equal(divided(client, both, path, 3, "revoked: a run took longer than one side alone", NULL, UINT64_MAX),
+    assert_int_equal(divided(client, both, path, 4, "revoked: a run took longer than one side alone", NULL, UINT64_MAX),
                      HILO_OK);
     assert_int_equal(divided(client, other, path, 1, "both:", NULL, UINT64_MAX), HILO_OK);
     assert_int_equal(nrevoked, 1);
+    hilo_client_release(client);
+    remove(path);
+    assert_int_equal(counts().live, 0);
+}
+
+struct nested {
+    hilo_executable *exe;
+    hilo_buffer *in[2];
+    int left; /* runs to be made while another one goes on */
+};
+
+static void run_once(struct nested *x, const hilo_execute_options *o) {
+    hilo_buffer *out[2];
+    assert_int_equal(hilo_execute(x->exe, o, x->in, 2, out, 2), HILO_OK);
+    hilo_buffer_release(out[0]);
+    hilo_buffer_release(out[1]);
+}
+
+static int run_nested(void *user) {
+    struct nested *x = user;
+    if (x->left > 0) {
+        x->left--;
+        run_once(x, NULL);
+    }
+    return 0;
+}
+
+/* A run during which there was another one took its time, too: the next that is alone is judged, whichever ends last. */
+static void runs_at_once_are_not_judged(void **state) {
+    char path[] = "/tmp/hilo-machine-XXXXXX";
+    int64_t dims[] = {96, 96};
+    struct nested x = {.left = 0};
+    hilo_compile_options o;
+    hilo_execute_options with_another;
+    (void)state;
+    fake = stand_in();
+    write_machine(path);
+    hilo_client *client = client_of_machine();
+    hilo_compile_options_init(&o);
+    o.machine = path;
+    hilo_execute_options_init(&with_another);
+    with_another.cancelled = run_nested;
+    with_another.cancelled_user = &x;
+    nrevoked = 0;
+    assert_int_equal(hilo_compile_source(client, both, strlen(both), NULL, &o, &x.exe), HILO_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(hilo_buffer_create(client, HILO_F32, dims, 2, &x.in[i]), HILO_OK);
+        memset(hilo_buffer_data(x.in[i]), 0, hilo_buffer_bytes(x.in[i]));
+    }
+    for (int run = 0; run < 4; run++) { /* of these the last two have what they need from runs before */
+        x.left = 2;
+        run_once(&x, &with_another);
+        assert_int_equal(x.left, 0);
+    }
+    assert_int_equal(nrevoked, 0);
+    for (int run = 0; run < 2; run++) {
+        run_once(&x, NULL);
+        assert_int_equal(nrevoked, 1);
+    }
+    for (int i = 0; i < 2; i++)
+        hilo_buffer_release(x.in[i]);
+    hilo_executable_release(x.exe);
     hilo_client_release(client);
     remove(path);
     assert_int_equal(counts().live, 0);
@@ -367,7 +442,7 @@ static void guarded_runs_fail(void **state) {
     for (;; n++) {
         uint64_t failed = counts().failed;
         hilo_client *client = client_of_machine();
-        hilo_status status = divided(client, both, path, 2, "both:", NULL, n);
+        hilo_status status = divided(client, both, path, 3, "both:", NULL, n);
         hilo_client_release(client);
         assert_int_equal(counts().live, 0);
         if (counts().failed == failed) {
@@ -392,7 +467,7 @@ static void products_of_a_library(void **state) {
     char *memory;
     struct gpu *g;
     struct diag_list d;
-    void *product, *stream, *buffers[3], *place;
+    void *product, *another, *stream, *buffers[3], *place;
     (void)state;
     fake = stand_in();
     diag_init(&d, mem_system_allocator());
@@ -409,14 +484,16 @@ static void products_of_a_library(void **state) {
     }
     assert_int_equal(gpu_copy(g, GPU_TO_DEVICE, memory, x, sizeof x, &d), HILO_OK);
     p.axes.in = IR_I32_T;
-    assert_int_equal(ext_product_prepare(&p, &d, &product), HILO_UNIMPLEMENTED);
+    assert_int_equal(ext_product_prepare(&p, g, &d, &product), HILO_UNIMPLEMENTED);
     p.axes.in = IR_F32_T;
     p.axes.depth.dim[0].a = 2; /* nothing is one after the other */
     p.axes.rows.dim[0].a = 16;
-    assert_int_equal(ext_product_prepare(&p, &d, &product), HILO_UNIMPLEMENTED);
+    assert_int_equal(ext_product_prepare(&p, g, &d, &product), HILO_UNIMPLEMENTED);
     p.axes.depth.dim[0].a = 1;
     p.axes.rows.dim[0].a = 8;
-    assert_int_equal(ext_product_prepare(&p, &d, &product), HILO_OK);
+    assert_int_equal(ext_product_prepare(&p, g, &d, &another), HILO_OK);
+    ext_product_release(another); /* the device's handle stays */
+    assert_int_equal(ext_product_prepare(&p, g, &d, &product), HILO_OK);
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < 3; k++)
             buffers[k] = memory + k * (int)sizeof x[0] + (k == i ? 4 : 0);
@@ -446,6 +523,7 @@ int main(void) {
                                        cmocka_unit_test(each_call_fails),
                                        cmocka_unit_test(damaged_cubins),
                                        cmocka_unit_test(divisions_are_revoked),
+                                       cmocka_unit_test(runs_at_once_are_not_judged),
                                        cmocka_unit_test(guarded_runs_fail),
                                        cmocka_unit_test(products_of_a_library)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,6 +79,19 @@ func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> (tensor<64x64xf
   return %r#1, %r#2 : tensor<64x64xf32>, tensor<64x64xf32>
 }
 EOP
+# Four products of the same sizes, of which two are computed alike: one with a bias, one of a transposed operand besides.
+cat >equal.mlir <<'EOP'
+func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64xf32>, %d: tensor<64xf32>)
+    -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) {
+  %bias = stablehlo.broadcast_in_dim %d, dims = [1] : (tensor<64xf32>) -> tensor<64x64xf32>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = stablehlo.dot_general %a, %c, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = stablehlo.add %1, %bias : tensor<64x64xf32>
+  %3 = stablehlo.dot_general %b, %c, contracting_dims = [1] x [1] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %4 = stablehlo.dot_general %c, %b, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %0, %2, %3, %4 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+}
+EOP
 
 # reports FILE TEXT: the end of what a stand-in reported last
 reports() {
@@ -93,10 +106,11 @@ by() {
     if grep -qxF "$2" cublaslt; then pass; else fail "$1: $2 expected: $(cat cublaslt)"; fi
     if grep -q " leaks 0 launches $3 " cuda; then pass; else fail "$1: $3 launches expected: $(cat cuda)"; fi
 }
-by products.mlir 'products 9 bias 0 transposed 3 batched 1' 1 # the last one stays a kernel
-by epilogues.mlir 'products 1 bias 1 transposed 0 batched 0' 4
-by loop.mlir 'products 5 bias 0 transposed 5 batched 0' 2
+by products.mlir 'products 9 bias 0 transposed 3 batched 1 handles 1 algorithms 9' 1 # the last one stays a kernel
+by epilogues.mlir 'products 1 bias 1 transposed 0 batched 0 handles 1 algorithms 1' 4
+by loop.mlir 'products 5 bias 0 transposed 5 batched 0 handles 1 algorithms 1' 2
 reports cuda 'graphs 4'
+by equal.mlir 'products 4 bias 1 transposed 1 batched 0 handles 1 algorithms 3' 0 # the first and the last are one
 exits 0 explain epilogues.mlir --device gpu --backend library
 says 'kernel cuBLASLt' 'matmul + activation'
 exits 0 compile products.mlir --device gpu --backend library --emit plan
@@ -146,7 +160,7 @@ while n=$((n + 1)) && [ $n -lt 200 ]; do
     HILO_FAKE_CUBLASLT_FAIL=$n "$HILO" run one.mlir --no-cache --input random:1 --device gpu --backend library \
         >out 2>err || status=$?
     case $status in
-    0) [ "$(tail -n 1 cublaslt)" != 'products 1 bias 1 transposed 0 batched 0' ] || break ;;
+    0) [ "$(tail -n 1 cublaslt)" != 'products 1 bias 1 transposed 0 batched 0 handles 1 algorithms 1' ] || break ;;
     1) if grep -q 'cublasLtMatmul[a-zA-Z]*: CUBLAS_STATUS' err; then named=$((named + 1)); else fail "call $n"; fi ;;
     *) fail "call $n of cuBLASLt: status $status" ;;
     esac

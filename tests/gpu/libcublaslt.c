@@ -3,7 +3,7 @@
  * dimensions, memory of all that is read and written, alignment, the workspace, that the algorithm was made for this product,
  * and that it may not add up in any order. What is wrong is reported on standard error and ends the process, as do handles that
  * are not destroyed. Environment: HILO_FAKE_CUBLASLT_FAIL=n lets the n-th call fail; HILO_FAKE_CUBLASLT_REPORT=file: a line at
- * the end, "products N bias N transposed N batched N". */
+ * the end, "products N bias N transposed N batched N handles N algorithms N". */
 #include "base/fp.h"
 #include "gpu/libcuda.h"
 
@@ -41,7 +41,7 @@ struct task {
 static struct {
     pthread_mutex_t lock;
     struct fake_cuda_functions cuda;
-    int calls, live, products, bias, transposed, batched;
+    int calls, live, products, bias, transposed, batched, handles, algorithms;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void misuse(const char *what) {
@@ -124,6 +124,7 @@ int cublasLtCreate(void **handle) {
     if (fails() || !fake.cuda.enqueue || !fake.cuda.has_context())
         return NOT_INITIALIZED;
     *handle = made(sizeof(int));
+    count(&fake.handles, 1);
     return OK;
 }
 
@@ -276,6 +277,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, v
     *out = (struct heuristic){.algorithm = {fingerprint(x, v)},
                               .workspace_bytes = v[0]->rows > 32 && p->workspace >= WORKSPACE ? WORKSPACE : 0};
     *n = 1;
+    count(&fake.algorithms, 1);
     return OK;
 }
 
@@ -390,8 +392,8 @@ __attribute__((destructor)) static void report(void) {
     const char *path = getenv("HILO_FAKE_CUBLASLT_REPORT");
     FILE *f = path && *path ? fopen(path, "a") : NULL;
     if (f) {
-        fprintf(f, "products %d bias %d transposed %d batched %d\n", fake.products, fake.bias, fake.transposed,
-                fake.batched);
+        fprintf(f, "products %d bias %d transposed %d batched %d handles %d algorithms %d\n", fake.products, fake.bias,
+                fake.transposed, fake.batched, fake.handles, fake.algorithms);
         fclose(f);
     }
     if (fake.live)
