@@ -69,16 +69,25 @@ struct document {
     const struct gguf *g;
     json_t *o;
     struct str arch;
-    bool failed;
+    bool failed, refused; /* refused: and the reason was reported */
 };
 
 static void set(struct document *d, json_t *o, const char *key, json_t *value) {
     d->failed |= json_object_set_new(o, key, value) != 0;
 }
 
-/* A number from a file, as an integer where it is one that JSON can hold. */
-static json_t *integer(double v) {
-    return v >= -0x1p53 && v <= 0x1p53 ? json_integer((json_int_t)v) : json_real(v);
+/* A number from a file; JSON has none that is not finite. `of`: what it is, or what it was computed from. */
+static json_t *real(struct document *d, const char *of, double v) {
+    if (!isfinite(v) && !d->refused) {
+        gguf_fail(d->g, "'%s' is not a finite number", of);
+        d->refused = true;
+    }
+    return json_real(v);
+}
+
+/* The same, as an integer where it is one that JSON can hold. */
+static json_t *integer(struct document *d, const char *of, double v) {
+    return v >= -0x1p53 && v <= 0x1p53 ? json_integer((json_int_t)v) : real(d, of, v);
 }
 
 static const struct gguf_entry *entry(const struct document *d, const char *suffix) {
@@ -100,13 +109,18 @@ static double value_of(const struct document *d, const char *suffix, double abse
     return gguf_real(d->g, key, absent);
 }
 
+static void set_value(struct document *d, json_t *o, const char *key, const char *suffix, double absent) {
+    set(d, o, key, real(d, suffix, value_of(d, suffix, absent)));
+}
+
 static void copy_fields(struct document *d) {
     for (size_t i = 0; i < gguf_nfields; i++) {
         const struct gguf_entry *e = entry(d, gguf_fields[i].key);
         double v = e && e->type == GGUF_ARRAY ? gguf_element(e, 0) : value_of(d, gguf_fields[i].key, 0);
         if (!e)
             continue;
-        set(d, d->o, gguf_fields[i].field, gguf_fields[i].kind == GGUF_REAL ? json_real(v) : integer(v));
+        const char *key = gguf_fields[i].key;
+        set(d, d->o, gguf_fields[i].field, gguf_fields[i].kind == GGUF_REAL ? real(d, key, v) : integer(d, key, v));
     }
 }
 
@@ -119,7 +133,7 @@ static json_t *factors(struct document *d, const char *name, size_t n) {
     for (size_t i = 0; i < n; i++) {
         float x;
         memcpy(&x, (const char *)t->data + i * sizeof x, sizeof x);
-        d->failed |= json_array_append_new(list, json_real((double)x)) != 0;
+        d->failed |= json_array_append_new(list, real(d, name, (double)x)) != 0;
     }
     return list;
 }
@@ -137,9 +151,9 @@ static void set_ropes(struct document *d, size_t n) {
     json_decref(list);
     set(d, full, "rope_type", json_string("proportional"));
     set(d, full, "partial_rotary_factor", json_real(part));
-    set(d, full, "rope_theta", json_real(value_of(d, "rope.freq_base", 1e6)));
+    set_value(d, full, "rope_theta", "rope.freq_base", 1e6);
     set(d, slide, "rope_type", json_string("default"));
-    set(d, slide, "rope_theta", json_real(value_of(d, "rope.freq_base_swa", 1e4)));
+    set_value(d, slide, "rope_theta", "rope.freq_base_swa", 1e4);
     set(d, o, "full_attention", full);
     set(d, o, "sliding_attention", slide);
     set(d, d->o, "rope_parameters", o);
@@ -159,21 +173,25 @@ static void set_rope(struct document *d) {
     }
     json_t *all = factors(d, "rope_freqs.weight", n), *lengthy = factors(d, "rope_factors_long.weight", n);
     json_t *brief = lengthy ? factors(d, "rope_factors_short.weight", n) : all, *o = json_object();
-    double original = value_of(d, "rope.scaling.original_context_length", 0);
+    const char *length = "rope.scaling.original_context_length";
+    double original = value_of(d, length, 0);
     snprintf(key, sizeof key, "%.*s.rope.scaling.type", (int)d->arch.n, d->arch.p);
     struct str type = gguf_text(d->g, key);
     if (brief) {
         set(d, o, "rope_type", json_string("longrope"));
         set(d, o, "short_factor", brief);
         set(d, o, "long_factor", lengthy ? lengthy : json_incref(brief));
-        set(d, o, "attention_factor", json_real(lengthy ? value_of(d, "rope.scaling.attn_factor", 1) : 1));
+        if (lengthy)
+            set_value(d, o, "attention_factor", "rope.scaling.attn_factor", 1);
+        else
+            set(d, o, "attention_factor", json_real(1));
         if (original > 0)
-            set(d, d->o, "original_max_position_embeddings", json_integer((json_int_t)original));
+            set(d, d->o, "original_max_position_embeddings", integer(d, length, original));
     } else if (type.p && !str_is(type, "none")) {
         set(d, o, "rope_type", json_stringn(type.p, type.n));
-        set(d, o, "factor", json_real(value_of(d, "rope.scaling.factor", 1)));
+        set_value(d, o, "factor", "rope.scaling.factor", 1);
         if (original > 0)
-            set(d, o, "original_max_position_embeddings", json_integer((json_int_t)original));
+            set(d, o, "original_max_position_embeddings", integer(d, length, original));
     }
     if (lengthy && all)
         json_decref(all);
@@ -211,7 +229,7 @@ static void set_delta(struct document *d) {
     const struct gguf_entry *list = entry(d, "attention.recurrent_layers");
     double heads = value_of(d, "ssm.time_step_rank", 0), interval = value_of(d, "full_attention_interval", 4);
     if (heads > 0)
-        set(d, d->o, "linear_value_head_dim", integer(value_of(d, "ssm.inner_size", 0) / heads));
+        set(d, d->o, "linear_value_head_dim", integer(d, "ssm.inner_size", value_of(d, "ssm.inner_size", 0) / heads));
     if (list && list->type == GGUF_ARRAY) {
         set_layer_types(d, list, "linear_attention");
         return;
@@ -224,13 +242,13 @@ static void set_delta(struct document *d) {
 }
 
 /* The first element of a list whose layer slides, or does not; the value where there is no list. */
-static json_t *of_kind(const struct document *d, const char *key, const struct gguf_entry *slides, bool sliding) {
+static json_t *of_kind(struct document *d, const char *key, const struct gguf_entry *slides, bool sliding) {
     const struct gguf_entry *e = entry(d, key);
     bool list = e && e->type == GGUF_ARRAY;
     for (uint64_t i = 0; list && i < e->n; i++)
         if ((gguf_element(slides, i) != 0) == sliding)
-            return integer(gguf_element(e, i));
-    return integer(list ? gguf_element(e, 0) : value_of(d, key, 0));
+            return integer(d, key, gguf_element(e, i));
+    return integer(d, key, list ? gguf_element(e, 0) : value_of(d, key, 0));
 }
 
 /* `per_layer_config`, where full layers have different numbers of heads. */
@@ -244,8 +262,8 @@ static void set_own_heads(struct document *d, const struct gguf_entry *slides) {
             continue;
         json_t *one = json_object();
         differs |= gguf_element(heads, (uint64_t)i) != json_number_value(usual);
-        set(d, one, "num_key_value_heads", integer(gguf_element(heads, (uint64_t)i)));
-        set(d, one, "head_dim", integer(value_of(d, "attention.key_length", 0)));
+        set(d, one, "num_key_value_heads", integer(d, "attention.head_count_kv", gguf_element(heads, (uint64_t)i)));
+        set(d, one, "head_dim", integer(d, "attention.key_length", value_of(d, "attention.key_length", 0)));
         snprintf(layer, sizeof layer, "%lld", (long long)i);
         set(d, own, layer, one);
     }
@@ -260,8 +278,8 @@ static void set_gemma4(struct document *d, const struct gguf_entry *slides) {
     for (int64_t i = 0; i < layers_of(d); i++)
         same |= in_layer(d, i, "attn_k.weight") && !in_layer(d, i, "attn_v.weight");
     set(d, d->o, "attention_k_eq_v", json_boolean(same));
-    set(d, d->o, "head_dim", integer(value_of(d, "attention.key_length_swa", 0)));
-    set(d, d->o, "global_head_dim", integer(value_of(d, "attention.key_length", 0)));
+    set(d, d->o, "head_dim", integer(d, "attention.key_length_swa", value_of(d, "attention.key_length_swa", 0)));
+    set(d, d->o, "global_head_dim", integer(d, "attention.key_length", value_of(d, "attention.key_length", 0)));
     set(d, d->o, "num_key_value_heads", of_kind(d, "attention.head_count_kv", slides, true));
     set(d, d->o, "num_global_key_value_heads", of_kind(d, "attention.head_count_kv", slides, false));
     set_own_heads(d, slides);
@@ -277,9 +295,11 @@ static void set_gemma3n(struct document *d) {
     const struct gguf_tensor *laurel = tensor(d->g, "blk.0.laurel_l.weight");
     json_t *list = json_array(), *parts = json_array();
     for (uint64_t i = 0; widths && widths->type == GGUF_ARRAY && i < widths->n; i++)
-        d->failed |= json_array_append_new(list, integer(gguf_element(widths, i))) != 0;
-    for (uint64_t i = 0; sparse && sparse->type == GGUF_ARRAY && i < sparse->n; i++) /* of a normal distribution below it */
-        d->failed |= json_array_append_new(parts, json_real(erfc(-gguf_element(sparse, i) / sqrt(2)) / 2)) != 0;
+        d->failed |= json_array_append_new(list, integer(d, "feed_forward_length", gguf_element(widths, i))) != 0;
+    for (uint64_t i = 0; sparse && sparse->type == GGUF_ARRAY && i < sparse->n; i++) { /* of a normal distribution below it */
+        double part = erfc(-gguf_element(sparse, i) / sqrt(2)) / 2;
+        d->failed |= json_array_append_new(parts, real(d, "activation_sparsity_scale", part)) != 0;
+    }
     if (json_array_size(list))
         set(d, d->o, "intermediate_size", json_incref(list));
     if (json_array_size(parts))
@@ -324,7 +344,7 @@ static void set_derived(struct document *d, const char *type) {
     if (strcmp(type, "gemma2") == 0) { /* of the model with 27 billion parameters alone, it is not that of a head */
         double heads = value_of(d, "attention.head_count", 1), hidden = value_of(d, "embedding_length", 1);
         if (value_of(d, "block_count", 0) == 46 && heads > 0)
-            set(d, d->o, "query_pre_attn_scalar", json_real(hidden / heads));
+            set(d, d->o, "query_pre_attn_scalar", real(d, "embedding_length", hidden / heads));
     }
 }
 
@@ -360,7 +380,8 @@ json_t *gguf_config(const struct gguf *g) {
     if (!d.failed)
         return d.o;
     json_decref(d.o);
-    diag_error(g->d, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    if (!d.refused)
+        diag_error(g->d, HILO_RESOURCE_EXHAUSTED, "out of memory");
     return NULL;
 }
 

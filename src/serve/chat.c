@@ -137,8 +137,8 @@ static json_t *token_bytes(struct str s) {
 
 static json_t *token_score(const struct text *t, int32_t token, double log_probability, bool id) {
     struct str bytes = llm_tok_bytes(t->model->s->tok, token);
-    json_t *v = json_pack("{s:o,s:f,s:o}", "token", serve_text(bytes), "logprob",
-                          log_probability < -9999 ? -9999.0 : log_probability, "bytes", token_bytes(bytes));
+    json_t *v = json_pack("{s:o,s:o,s:o}", "token", serve_text(bytes), "logprob", serve_log_probability(log_probability),
+                          "bytes", token_bytes(bytes));
     if (id)
         json_object_set_new(v, "id", json_integer(token));
     return v;

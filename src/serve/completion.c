@@ -26,7 +26,7 @@ static void add_token(const struct text *t, struct columns *x, int32_t id, json_
 
 static void set_score(const struct text *t, json_t *top, int32_t id, double score) {
     json_t *name = token_text(t, id);
-    json_object_set_new(top, json_string_value(name), json_real(score));
+    json_object_set_new(top, json_string_value(name), serve_log_probability(score));
     json_decref(name);
 }
 
@@ -49,13 +49,13 @@ static json_t *scores(const struct text *t, const struct choice *x, size_t first
         /* NULL: of the first token there is none, or the job failed before */
         const struct serve_token *token = i && j->prompt_scores ? &j->prompt_scores[i - 1] : NULL;
         struct str bytes = llm_tok_bytes(t->model->s->tok, j->prompt[i]);
-        add_token(t, &out, j->prompt[i], token ? json_real(token->log_probability) : json_null(),
+        add_token(t, &out, j->prompt[i], token ? serve_log_probability(token->log_probability) : json_null(),
                   token ? top_of(t, token, true) : json_null(), offset);
         offset += llm_tok_is_special(t->model->s->tok, j->prompt[i]) ? 0 : bytes.n;
     }
     for (size_t i = first; i < last; i++) {
         const struct serve_token *token = &j->tokens.v[i];
-        add_token(t, &out, token->id, json_real(token->log_probability), top_of(t, token, false),
+        add_token(t, &out, token->id, serve_log_probability(token->log_probability), top_of(t, token, false),
                   offset + (i ? j->tokens.v[i - 1].end : 0));
     }
     return json_pack("{s:o,s:o,s:o,s:o}", "tokens", out.tokens, "token_logprobs", out.scores, "top_logprobs", out.tops,
@@ -73,12 +73,12 @@ static void put_prompt(const struct text *t, const struct choice *x, struct strb
         llm_tok_decode(t->model->s->tok, x->job.prompt, x->job.nprompt, false, out);
 }
 
-/* The mean log probability of a text's tokens; an empty text is the worst. */
+/* The mean log probability of a text's tokens; an empty text, and one whose mean is no number, are the worst. */
 static double quality(const struct choice *x) {
     double sum = 0;
     for (size_t i = 0; i < x->job.tokens.n; i++)
         sum += x->job.tokens.v[i].log_probability;
-    return x->job.tokens.n ? sum / (double)x->job.tokens.n : -INFINITY;
+    return x->job.tokens.n && !isnan(sum) ? sum / (double)x->job.tokens.n : -INFINITY;
 }
 
 /* The i-th choice of the answer: of as many as were written the next one, else the best that was not taken yet. */

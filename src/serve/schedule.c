@@ -352,6 +352,13 @@ static bool score_prompt(struct schedule *x, struct slot *slot) {
     return false;
 }
 
+static bool all_finite(const float *v, size_t n) {
+    bool finite = true;
+    for (size_t i = 0; i < n; i++)
+        finite &= isfinite(v[i]);
+    return finite;
+}
+
 /* The vector of a job's prompt; what the slot has read stays. */
 static void embed(struct schedule *x, struct slot *slot) {
     struct serve_job *j = slot->job;
@@ -360,10 +367,12 @@ static void embed(struct schedule *x, struct slot *slot) {
     pthread_mutex_lock(&x->mutex);
     j->vector = vector;
     x->counts.prompt_tokens += j->nprompt;
-    if (status == HILO_OK)
-        leave(x, slot, SERVE_END_STOP);
-    else
+    if (status != HILO_OK)
         fail_step(x, slot, status);
+    else if (!all_finite(vector, (size_t)x->s->embedding.width))
+        fail(x, slot, "the vector of the text has numbers that are not finite");
+    else
+        leave(x, slot, SERVE_END_STOP);
     pthread_mutex_unlock(&x->mutex);
 }
 

@@ -1,6 +1,7 @@
 /* The server: models, routes, errors. */
 #include "serve/server.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -34,6 +35,10 @@ json_t *serve_text(struct str s) {
     v = json_stringn(b.p ? b.p : "", b.n);
     strbuf_free(&b);
     return v;
+}
+
+json_t *serve_log_probability(double v) {
+    return isnan(v) ? json_null() : json_real(v > -9999 ? v : -9999);
 }
 
 json_t *serve_error_object(unsigned status, const char *code, const char *param, const char *message) {

@@ -54,6 +54,8 @@ json_t *serve_error_object(unsigned status, const char *code, const char *param,
 void serve_json(struct call *c, json_t *v);
 /* Text as a JSON string; bytes that are not UTF-8 become U+FFFD. */
 json_t *serve_text(struct str s);
+/* A log probability as OpenAI's answers have it: -9999 for those below; null for one that is not a number, which JSON lacks. */
+json_t *serve_log_probability(double v);
 void serve_log(const struct server *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The model that the body names, the first one if it names none; NULL after answering why. */
 struct serve_model *serve_model_of(struct call *c);

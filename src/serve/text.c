@@ -150,6 +150,7 @@ enum { POLL_MS = 200 }; /* how soon it is noticed that a client has gone */
 
 /* ---- whole answers --------------------------------------------------------------------------- */
 
+/* The first of the choices that have ended without a text, so far. */
 static const struct serve_job *failure(const struct text *t) {
     for (size_t i = 0; i < t->n; i++)
         if (t->choices[i].job.end > SERVE_END_LENGTH)
@@ -188,7 +189,8 @@ struct stream {
     bool ended;
 };
 
-/* Waits for a change that gives text. A client that has gone is not written to. */
+/* Waits for a change that gives text. The first choice that fails ends the stream with an error. A client that has gone is not
+   written to. */
 static bool next_piece(void *user, struct strbuf *out) {
     enum { QUIET = 15 }; /* seconds after which a comment keeps the connection alive */
     struct stream *s = user;
@@ -199,8 +201,7 @@ static bool next_piece(void *user, struct strbuf *out) {
         if (http_gone(&t->http))
             return false;
         schedule_wait(t->model->x, &t->version, POLL_MS);
-        bool ended = all_ended(t);
-        const struct serve_job *failed = ended ? failure(t) : NULL;
+        const struct serve_job *failed = failure(t);
         if (failed) {
             serve_event(out, t->api == SERVE_RESPONSES ? "error" : NULL,
                         serve_error_object(failure_status(failed), NULL, NULL, failure_text(failed)));

@@ -291,14 +291,13 @@ struct field { const char *key; enum gguf_type type; uint64_t value; const char 
 struct matrix { const char *name; int64_t rows; };
 enum { COLS = 8 };
 
-/* The config of a file with the fields and matrices, which end with an empty name. */
-static json_t *document_of(const char *arch, const struct field *fields, const struct matrix *matrices) {
+/* The config of a file with the fields and matrices, which end with an empty name; NULL: *d says why. */
+static json_t *read_document(const char *arch, const struct field *fields, const struct matrix *matrices, struct diag_list *d) {
     struct strbuf out;
-    struct diag_list d;
     struct gguf g;
     uint64_t nfields = 1, n = 0, at = 0;
-    diag_init(&d, mem_system_allocator());
-    strbuf_init(&out, d.al);
+    diag_init(d, mem_system_allocator());
+    strbuf_init(&out, d->al);
     while (fields[nfields - 1].key)
         nfields++;
     while (matrices[n].name)
@@ -339,11 +338,17 @@ static json_t *document_of(const char *arch, const struct field *fields, const s
         strbuf_putc(&out, 0);
     for (uint64_t i = 0; i < at; i++)
         strbuf_putc(&out, 0);
-    assert_int_equal(gguf_parse((struct str){out.p, out.n}, "test", d.al, &d, &g), HILO_OK);
+    assert_int_equal(gguf_parse((struct str){out.p, out.n}, "test", d->al, d, &g), HILO_OK);
     json_t *config = gguf_config(&g);
-    assert_non_null(config);
     gguf_close(&g);
     strbuf_free(&out);
+    return config;
+}
+
+static json_t *document_of(const char *arch, const struct field *fields, const struct matrix *matrices) {
+    struct diag_list d;
+    json_t *config = read_document(arch, fields, matrices, &d);
+    assert_non_null(config);
     return config;
 }
 
@@ -456,6 +461,30 @@ static void test_layers(void **state) {
     json_decref(config);
 }
 
+/* JSON has no such numbers: the file is refused, and the message names the key. */
+static void test_not_finite(void **state) {
+    (void)state;
+    enum { NOT_A_NUMBER = 0x7fc00000, INFINITE = 0x7f800000 };
+    static const uint32_t widths[] = {0, NOT_A_NUMBER};
+    static const struct matrix tensors[] = {{"token_embd.weight", 12}, {0}};
+    static const struct field wrong[] = {
+        {"attention.layer_norm_rms_epsilon", GGUF_F32, NOT_A_NUMBER, NULL, NULL},
+        {"block_count", GGUF_F32, INFINITE, NULL, NULL},
+        {"rope.freq_base", GGUF_F32, NEVER, NULL, NULL},
+        {"activation_sparsity_scale", GGUF_F32, 2, NULL, widths},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const struct field fields[] = {wrong[i], {"altup.num_inputs", GGUF_U32, 3, NULL, NULL}, {0}};
+        struct diag_list d;
+        assert_null(read_document("gemma3n", fields, tensors, &d));
+        assert_int_equal(d.first->status, HILO_INVALID_ARGUMENT);
+        assert_non_null(strstr(d.first->message, wrong[i].key));
+        assert_non_null(strstr(d.first->message, "is not a finite number"));
+        assert_null(d.first->next);
+        diag_clear(&d);
+    }
+}
+
 /* The order of heads and of halves in files. */
 static void test_order(void **state) {
     (void)state;
@@ -480,6 +509,7 @@ static void test_order(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_damage),
                                        cmocka_unit_test(test_parts), cmocka_unit_test(test_configs),
-                                       cmocka_unit_test(test_layers), cmocka_unit_test(test_order)};
+                                       cmocka_unit_test(test_layers), cmocka_unit_test(test_not_finite),
+                                       cmocka_unit_test(test_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

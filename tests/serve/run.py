@@ -13,6 +13,7 @@ import math
 import os
 import pathlib
 import random
+import shutil
 import signal
 import socket
 import struct
@@ -445,6 +446,22 @@ def test_tools(s):
     s.bad(400, "/v1/chat/completions", ask | {"tool_choice": {"type": "function", "function": {"name": "third"}}})
 
 
+def test_failed_choice(s):
+    """A choice that cannot go on ends the answer with an error, while others could be written on, streamed or not."""
+    # After "b" there are more and more ways to read what was written, until they are too many.
+    grammar = 'root ::= "a" [a-z]{200} | "b" many\nmany ::= "x" many one | "x" many two | "x"\none ::= "x"\ntwo ::= "xx"'
+    ask = {"grammar": grammar, "n": 6, "max_tokens": 300, "ignore_eos": True, "temperature": 100, "seed": 3}
+    for path, more in (("/v1/completions", {"prompt": "x"}), ("/v1/chat/completions", {"messages": user("x")}),
+                       ("/completion", {"prompt": ["x"] * 6, "n": 1})):
+        body = ask | more
+        assert "grammar" in s.bad(500, path, body)["message"]
+        events = [json.loads(e.split("data: ", 1)[1]) for e in s.events(path, body)]
+        assert set(events[-1]) == {"error"} and "grammar" in events[-1]["error"]["message"], events[-1]
+        assert not any(c.get("finish_reason") for e in events[:-1] for c in e.get("choices", [])), events
+        assert not any(e.get("stop") for e in events[:-1]), events
+    assert s.idle()
+
+
 def test_reasoning(s):
     grammar = 'root ::= "<think>\\nbecause" [a-z]{5} "</think>\\n\\nso " [a-z]{4}'
     ask = {"messages": user("x"), "grammar": grammar, "max_tokens": 60, "seed": 2}
@@ -556,6 +573,43 @@ def test_gone(s):
 
 
 # ---- limits and errors -----------------------------------------------------------------------
+
+def changed_model(directory, name, weight):
+    """A copy of the model whose last norm has the same bf16 weight everywhere."""
+    copy = pathlib.Path(directory) / name
+    shutil.copytree(MODEL, copy)
+    file = copy / "model.safetensors"
+    data = bytearray(file.read_bytes())
+    size = struct.unpack("<Q", data[:8])[0]
+    begin, end = json.loads(data[8:8 + size])["model.norm.weight"]["data_offsets"]
+    data[8 + size + begin:8 + size + end] = struct.pack("<H", weight) * ((end - begin) // 2)
+    file.write_bytes(data)
+    return copy
+
+
+def test_not_finite():
+    """Log probabilities that JSON or OpenAI's answers do not have, and vectors with such numbers."""
+    with tempfile.TemporaryDirectory() as d:
+        none, steep = changed_model(d, "none", 0x7FC0), changed_model(d, "steep", 0x4A00)  # not a number, and 2 ** 21
+        with Server("--precision", "f32", "--slots", "1", "--no-warmup", models=(none, steep)) as s:
+            for model, expected in (("none", lambda p: p is None), ("steep", lambda p: -9999 <= p <= 0)):
+                ask = {"model": model, "max_tokens": 3, "ignore_eos": True}
+                v = s.good("/v1/completions", ask | {"prompt": "a b c", "logprobs": 2, "echo": True})["choices"][0]["logprobs"]
+                assert len({len(column) for column in v.values()}) == 1 and len(v["tokens"]) > 4
+                assert v["token_logprobs"][0] is None and all(map(expected, v["token_logprobs"][1:])), v
+                assert all(len(top) >= 2 and all(map(expected, top.values())) for top in v["top_logprobs"][1:]), v
+                steepest = [p for top in v["top_logprobs"][1:] for p in top.values()]
+                v = s.good("/v1/chat/completions", ask | {"messages": user("a"), "logprobs": True, "top_logprobs": 2})
+                v = v["choices"][0]["logprobs"]["content"]
+                assert len(v) == 3 and all(len(t["top_logprobs"]) == 2 for t in v)
+                assert all(expected(p["logprob"]) for t in v for p in (t, *t["top_logprobs"])), v
+                v = s.good("/v1/completions", ask | {"prompt": "a", "n": 1, "best_of": 3, "temperature": 1})["choices"]
+                assert len(v) == 1
+            assert -9999 in steepest, steepest
+            for form in ("float", "base64"):
+                e = s.bad(500, "/v1/embeddings", {"model": "none", "input": "a", "encoding_format": form})
+                assert "not finite" in e["message"]
+
 
 def test_errors(s):
     chat, text = "/v1/chat/completions", "/v1/completions"
