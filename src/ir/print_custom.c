@@ -451,6 +451,10 @@ static struct str raw_text(const struct printer *p, ir_op op, enum ir_slot slot)
         {IR_SDY_MESH_mesh, "#sdy.mesh", '<', ""},
         {IR_SDY_SHARDING_CONSTRAINT_sharding, "#sdy.sharding", '<', ""},
         {IR_SDY_RESHARD_sharding, "#sdy.sharding", '<', ""},
+        {IR_SDY_ALL_REDUCE_out_sharding, "#sdy.sharding", '<', ""},
+        {IR_SDY_ALL_REDUCE_reduction_axes, "#sdy<axis_ref_list", '{', ">"},
+        {IR_SDY_REDUCE_SCATTER_out_sharding, "#sdy.sharding", '<', ""},
+        {IR_SDY_REDUCE_SCATTER_reduce_scatter_axes, "#sdy<list_of_axis_ref_lists", '[', ">"},
         {IR_SDY_DATA_FLOW_EDGE_sharding, "#sdy.sharding", '<', ""},
         {IR_SDY_NAMED_COMPUTATION_in_shardings, "#sdy.sharding_per_value<", '[', ">"},
         {IR_SDY_NAMED_COMPUTATION_out_shardings, "#sdy.sharding_per_value<", '[', ">"},
@@ -754,6 +758,32 @@ static bool raw_sharding_fits(const struct printer *p, ir_op op) {
     return raw_text(p, op, first_slot(p, op)).n;
 }
 
+static void print_out_sharding(struct printer *p, struct form *f) {
+    strbuf_puts(p->out, "out_sharding=");
+    print_raw(p, f, first_slot(p, f->op));
+}
+
+/* sum is what is meant where nothing is said; NULL: a number that is none of these. */
+static const char *reduction_name(const struct printer *p, ir_op op) {
+    static const char *const names[] = {"", "max ", "min "};
+    ir_attr a = ir_prop(p->m, op, (enum ir_slot)(first_slot(p, op) + 2));
+    int64_t kind = 0;
+    if (!IR_NONE(a) && !ir_attr_as_i64(p->m, a, &kind))
+        return NULL;
+    return kind >= 0 && kind < 3 ? names[kind] : NULL;
+}
+
+/* `{"x"}`, `max [{"x"}, {}]` */
+static void print_reduced_axes(struct printer *p, struct form *f) {
+    strbuf_puts(p->out, reduction_name(p, f->op));
+    print_raw(p, f, (enum ir_slot)(first_slot(p, f->op) + 1));
+    form_say(p, f, (enum ir_slot)(first_slot(p, f->op) + 2));
+}
+
+static bool reduced_axes_fit(const struct printer *p, ir_op op) {
+    return reduction_name(p, op) && raw_text(p, op, (enum ir_slot)(first_slot(p, op) + 1)).n;
+}
+
 static bool one_operand_one_result(const struct printer *p, ir_op op) {
     const struct ir_op_data *o = ir_op_get(p->m, op);
     return o->noperands == 1 && o->nresults == 1;
@@ -791,6 +821,8 @@ static const struct word words[] = {
     {"cast", print_cast, one_operand_one_result, .tight = true, .types = true, .operands = true},
     {"rawmesh", print_raw_mesh, raw_mesh_fits, .tight = false},
     {"rawsharding", print_raw_sharding, raw_sharding_fits, .tight = false},
+    {"outsharding", print_out_sharding, raw_sharding_fits, .tight = false},
+    {"reducedaxes", print_reduced_axes, reduced_axes_fit, .tight = false},
     {"manual", print_manual, manual_fits, .tight = true, .types = true, .operands = true},
     {"named", print_named, named_fits, .tight = true, .types = true, .operands = true},
     {"edge", print_edge, edge_fits, .tight = true},

@@ -93,6 +93,9 @@ hilo_status sdy_read_shardings(struct sdy *s, ir_op op, ir_attr a, const uint32_
                                const struct sdy_sharding **out);
 /* `#sdy<manual_axes{…}>`: names in the arena. */
 hilo_status sdy_read_manual_axes(struct sdy *s, ir_op op, ir_attr a, const struct str **out, uint32_t *n);
+/* Of sdy.all_reduce and sdy.reduce_scatter: the axes along which values are combined, of all dimensions together, and the
+   sharding of the result. */
+hilo_status sdy_read_reduced_axes(struct sdy *s, ir_op op, struct sdy_axes *axes, const struct sdy_sharding **out);
 /* `#sdy.op_sharding_rule<…>` for the operands and results of an op. */
 hilo_status sdy_read_rule(struct sdy *s, ir_op op, ir_attr a, const struct sdy_rule **out);
 

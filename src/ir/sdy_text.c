@@ -283,6 +283,37 @@ hilo_status sdy_read_shardings(struct sdy *s, ir_op op, ir_attr a, const uint32_
     return scan_end(&scan);
 }
 
+static void list_all(struct scan *s, struct sdy_axes axes, struct axis_list *all) {
+    for (uint32_t i = 0; i < axes.n; i++)
+        ARENA_PUSH(s->s->a, all, axes.v[i]);
+}
+
+/* An all-reduce leaves dimensions as they are; a reduce-scatter divides each by the axes that are listed for it. */
+hilo_status sdy_read_reduced_axes(struct sdy *s, ir_op op, struct sdy_axes *axes, const struct sdy_sharding **out) {
+    bool scatters = ir_kind(s->m, op) == IR_SDY_REDUCE_SCATTER;
+    enum ir_slot slot = (enum ir_slot)ir_op_info(ir_kind(s->m, op))->first_slot;
+    uint32_t rank = ir_val_type(s->m, ir_result(s->m, op, 0))->rank, n = 0;
+    struct axis_list all = {0}, found = {0};
+    HILO_TRY(sdy_read_sharding(s, op, ir_prop(s->m, op, slot), rank, out));
+    struct scan scan = scan_of(s, op, ir_prop(s->m, op, (enum ir_slot)(slot + 1)));
+    list_all(&scan, (*out)->unreduced, &all);
+    for (uint32_t d = 0; d < (*out)->rank && !scatters; d++)
+        list_all(&scan, (*out)->dims[d].axes, &all);
+    HILO_TRY(scan_expect(&scan, scatters ? "#sdy<list_of_axis_ref_lists[" : "#sdy<axis_ref_list"));
+    do {
+        struct sdy_axes list;
+        HILO_TRY(scan_expect(&scan, "{"));
+        HILO_TRY(scan_axes(&scan, (*out)->mesh, NULL, &all, &list));
+        list_all(&scan, list, &found);
+        n++;
+    } while (scatters && scan_take(&scan, ","));
+    if (scatters && n != rank)
+        return scan_error(&scan, "one list of axes for each dimension");
+    *axes = (struct sdy_axes){found.n, found.v};
+    HILO_TRY(scan_expect(&scan, scatters ? "]>" : ">"));
+    return scan_end(&scan);
+}
+
 hilo_status sdy_read_manual_axes(struct sdy *s, ir_op op, ir_attr a, const struct str **out, uint32_t *n) {
     struct scan scan = scan_of(s, op, a);
     struct { struct str *v; uint32_t n, cap; } list = {0};

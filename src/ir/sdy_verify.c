@@ -69,6 +69,8 @@ hilo_status sdy_read_op(struct sdy *s, ir_op op, const struct sdy_found *found) 
     case IR_FUNC: return read_func(s, op, found);
     case IR_SDY_SHARDING_CONSTRAINT:
     case IR_SDY_RESHARD:
+    case IR_SDY_ALL_REDUCE:
+    case IR_SDY_REDUCE_SCATTER:
     case IR_SDY_DATA_FLOW_EDGE:
         return read_one(s, op, ir_result(s->m, op, 0), ir_prop(s->m, op, (enum ir_slot)ir_op_info(kind)->first_slot), found);
     case IR_SDY_MANUAL_COMPUTATION:
@@ -102,7 +104,11 @@ static void ignore_manual(void *user, ir_op op, const struct str *names, uint32_
 static hilo_status verify_op(struct sdy *s, ir_op op) {
     static const struct sdy_found nobody = {NULL, ignore_sharding, ignore_manual};
     const struct sdy_mesh *mesh;
+    const struct sdy_sharding *out;
+    struct sdy_axes axes;
     HILO_TRY(sdy_read_op(s, op, &nobody));
+    if (ir_kind(s->m, op) == IR_SDY_ALL_REDUCE || ir_kind(s->m, op) == IR_SDY_REDUCE_SCATTER)
+        HILO_TRY(sdy_read_reduced_axes(s, op, &axes, &out));
     if (ir_kind(s->m, op) == IR_SDY_MESH)
         HILO_TRY(sdy_mesh_named(s, op, ir_prop_str(s->m, op, IR_SDY_MESH_sym_name), &mesh));
     if (ir_kind(s->m, op) == IR_FUNC && !IR_NONE(ir_func_body(s->m, op))) {

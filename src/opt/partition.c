@@ -244,6 +244,19 @@ static uint32_t module_count(const struct ir_module *m, const char *name) {
     return n > SHARDING_PARTITIONS ? SHARDING_PARTITIONS : (uint32_t)n;
 }
 
+/* Whether a mesh is over so many devices. */
+static bool has_mesh_over(const struct sdy_graph *g, uint32_t devices) {
+    for (uint32_t i = 0; i < g->sdy.meshes.n; i++) {
+        const struct sdy_mesh *mesh = g->sdy.meshes.v[i];
+        int64_t n = 1;
+        for (uint32_t k = 0; k < mesh->naxes; k++)
+            n *= mesh->axes[k].size;
+        if (mesh->naxes && n == devices)
+            return true;
+    }
+    return false;
+}
+
 /* The entry, @main, or the first function that can be called from outside. */
 static ir_op find_entry(const struct opt *o) {
     ir_op func = IR_NONE(o->options.entry) ? ir_module_symbol(o->m, STR("main")) : o->options.entry;
@@ -328,6 +341,39 @@ static void find_rotations(struct partition *c) {
     }
 }
 
+static struct sdy_axes without(struct partition *c, const struct sdy_mesh *mesh, struct sdy_axes axes, struct sdy_axes taken) {
+    struct sdy_axis *v = ARENA_ARRAY(c->p->a, struct sdy_axis, 2 * (axes.n + taken.n) + 1);
+    return (struct sdy_axes){sdy_axes_minus(mesh, axes, taken, v), v};
+}
+
+/* The axes along which partitions hold values of the operand of sdy.all_reduce or sdy.reduce_scatter, not parts of one: not
+   those that it is unreduced along, or along which what it sums is divided, as it is the whole sum here. */
+static hilo_status find_sums(struct partition *c) {
+    struct sdy_ops ops = {0};
+    struct ir_module *m = c->o->m;
+    sdy_walk(c->g, c->func, true, &ops);
+    for (uint32_t i = 0; i < ops.n; i++) {
+        const struct sdy_sharding *to, *s;
+        struct sdy_axes axes;
+        if (ir_kind(m, ops.v[i]) != IR_SDY_ALL_REDUCE && ir_kind(m, ops.v[i]) != IR_SDY_REDUCE_SCATTER)
+            continue;
+        HILO_TRY(sdy_read_reduced_axes(&c->g->sdy, ops.v[i], &axes, &to));
+        ir_val v = ir_operand(m, ops.v[i], 0);
+        ir_op from = ir_val_get(m, v)->op;
+        if ((s = sdy_raw(c->g, v)) && sdy_mesh_equal(s->mesh, to->mesh))
+            axes = without(c, to->mesh, axes, s->unreduced);
+        const struct sdy_rule *rule = IR_NONE(from) ? NULL : sdy_rule(c->g, from);
+        for (uint32_t t = 0; rule && t < rule->noperands; t++)
+            for (uint32_t d = 0; (s = sdy_raw(c->g, ir_operand(m, from, t))) && d < s->rank; d++)
+                for (uint32_t f = 0; sdy_mesh_equal(s->mesh, to->mesh) && f < rule->dims[t][d].n; f++)
+                    if (rule->factors[rule->dims[t][d].v[f]].type == SDY_REDUCTION)
+                        axes = without(c, to->mesh, axes, s->dims[d].axes);
+        ARENA_PUSH(c->p->a, &c->p->sums, axes);
+        opt_ids_set(&c->p->reduced, ops.v[i].i, c->p->sums.n);
+    }
+    return HILO_OK;
+}
+
 hilo_status opt_partition(struct opt *o) {
     struct ir_module *m = o->m;
     ir_op func = find_entry(o);
@@ -336,13 +382,19 @@ hilo_status opt_partition(struct opt *o) {
     struct sdy_graph g;
     struct spmd p = {.o = o, .m = m, .a = &o->scratch, .g = &g, .partitions = module_count(m, "mhlo.num_partitions"),
                      .replicas = module_count(m, "mhlo.num_replicas"), .of = {.a = &o->scratch},
-                     .rotations = {.a = &o->scratch}};
+                     .rotations = {.a = &o->scratch}, .reduced = {.a = &o->scratch},
+                     .own = {.a = &o->scratch}};
     struct partition c = {.o = o, .g = &g, .p = &p, .func = func, .told = {.a = &o->scratch}};
     ir_op entry = o->options.entry;
     o->options.entry = func; /* from which the graph begins */
     hilo_status status = sdy_graph_begin(&g, o);
     o->options.entry = entry;
     HILO_TRY(status);
+    if (p.partitions == 1 && p.replicas > 1 && has_mesh_over(&g, p.replicas)) {
+        p.by_replica = true;
+        p.partitions = p.replicas;
+        p.replicas = 1;
+    }
     HILO_TRY(decide(&c));
     if (p.partitions > 1) {
         drop_pads(&c);
@@ -350,6 +402,7 @@ hilo_status opt_partition(struct opt *o) {
     }
     p.group = ARENA_ARRAY(&o->scratch, int32_t, p.partitions);
     sdy_note_rules(&g);
+    HILO_TRY(find_sums(&c));
     ir_block body = ir_func_body(m, func);
     uint32_t nin = ir_block_get(m, body)->nargs, nout = ir_op_get(m, ir_terminator(m, body))->noperands;
     const struct sdy_sharding **in = ARENA_ARRAY(&o->scratch, const struct sdy_sharding *, nin + 1);
@@ -377,7 +430,7 @@ hilo_status opt_partition(struct opt *o) {
     ir_set_prop(m, func, IR_FUNC_function_type, ir_attr_of_type(m, type));
     drop_shardings(&c, IR_FUNC_arg_attrs, find_donors(&c, nin, nout));
     drop_shardings(&c, IR_FUNC_res_attrs, NULL);
-    if (p.partitions > 1)
+    if (p.partitions > 1 && !p.by_replica)
         emit_sharding_attrs(&c, in, nin, out, nout);
     o->changes++;
     return HILO_OK;

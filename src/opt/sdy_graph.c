@@ -442,7 +442,8 @@ static void write_op(struct sdy_graph *g, ir_op op) {
     ir_val *results = ARENA_ARRAY(&g->o->scratch, ir_val, x->nresults + 1);
     for (uint32_t i = 0; i < x->nresults; i++)
         results[i] = ir_result(g->m, op, i);
-    if (kind == IR_SDY_SHARDING_CONSTRAINT || kind == IR_SDY_RESHARD || kind == IR_SDY_DATA_FLOW_EDGE) {
+    if (kind == IR_SDY_SHARDING_CONSTRAINT || kind == IR_SDY_RESHARD || kind == IR_SDY_DATA_FLOW_EDGE ||
+        kind == IR_SDY_ALL_REDUCE || kind == IR_SDY_REDUCE_SCATTER) {
         const struct sdy_sharding *s = sdy_raw(g, results[0]);
         if (s)
             ir_set_prop(g->m, op, (enum ir_slot)ir_op_info(kind)->first_slot, sdy_sharding_attr(g->m, s));

@@ -37,10 +37,14 @@ struct spmd {
     struct arena *a;
     struct sdy_graph *g;
     uint32_t partitions, replicas;
+    bool by_replica;                /* of a program of one partition, with a mesh over its replicas: partitions are these */
     struct opt_ids of;              /* by value: 1 + its entry; values without one are as they were */
     struct { struct spmd_value *v; uint32_t n, cap; } values;
     ir_op at;                       /* the op that is walked */
     struct opt_ids rotations;       /* by op: the elements by which a concatenate rotates its operand, which it has twice */
+    struct opt_ids reduced;         /* by op, an sdy.all_reduce or sdy.reduce_scatter: 1 + its entry */
+    struct { struct sdy_axes *v; uint32_t n, cap; } sums; /* the axes along which it combines what its operand is */
+    struct opt_ids own;             /* by value: 1 where it depends on the number of the partition */
     const int32_t *group;           /* of the computation that is walked: partitions of one number see one global value */
     const struct sdy_mesh *manual;  /* over which the manual computation is that is walked; NULL outside of all */
 };
@@ -89,6 +93,10 @@ ir_val spmd_make_reduce(struct spmd *p, ir_op at, const ir_val *in, int64_t dim,
 ir_val spmd_make_zero(struct spmd *p, ir_op at, ir_type type);
 /* A constant of i32: n elements, or one of rank 0. */
 ir_val spmd_make_table(struct spmd *p, ir_op at, const int32_t *v, int64_t n, uint32_t rank);
+/* The number of this partition: a scalar of ui32. */
+ir_val spmd_make_id(struct spmd *p, ir_op at);
+/* The value that partition `from` has, for all. */
+ir_val spmd_make_broadcast(struct spmd *p, ir_op at, ir_val v, uint32_t from);
 /* The value of another partition, by n pairs of source and target; zeros for who is no target. */
 ir_val spmd_make_permute(struct spmd *p, ir_op at, ir_val v, const int64_t *pairs, int64_t n);
 /* Elements [from, to) along a dimension. */

@@ -351,7 +351,7 @@ static ir_val components(struct spmd *p, ir_op at, const struct indices *x, cons
         static const uint32_t zero = 0;
         ir_type index = ir_type_of(p->m, IR_UI32_T, NULL, 0);
         ir_val in[3] = {out};
-        in[1] = spmd_make(p, at, IR_PARTITION_ID, NULL, 0, index, NULL);
+        in[1] = spmd_make_id(p, at);
         in[2] = spmd_make(p, at, IR_CONSTANT, NULL, 0, index, &op);
         ir_set_prop(p->m, op, IR_CONSTANT_value, ir_attr_dense(p->m, index, &zero, sizeof zero, false, false));
         out = spmd_make(p, at, IR_DYNAMIC_SLICE, in, 3, ir_type_of(p->m, dtype, sizes, 2), &op);

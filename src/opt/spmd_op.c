@@ -273,13 +273,38 @@ static void set_operands(struct spmd *p, ir_op op, const struct sdy_sharding *co
     }
 }
 
-/* Computed in full. */
-static hilo_status replicate(struct spmd *p, ir_op op) {
+/* Whether partitions compute different values. */
+static bool is_own(struct spmd *p, ir_op op) {
+    enum ir_op_kind kind = ir_kind(p->m, op);
+    bool own = kind == (p->by_replica ? IR_REPLICA_ID : IR_PARTITION_ID);
+    for (uint32_t i = 0; i < ir_op_get(p->m, op)->noperands && !own; i++)
+        own = opt_ids_get(&p->own, ir_operand(p->m, op, i).i) != 0;
+    for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults && own; i++)
+        opt_ids_set(&p->own, ir_result(p->m, op, i).i, 1);
+    return own;
+}
+
+static bool is_on_one(const struct spmd *p, ir_op op) {
+    for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++) {
+        const struct sdy_sharding *s = sdy_raw(p->g, ir_result(p->m, op, i));
+        if (s && sdy_mesh_maximal(s->mesh))
+            return true;
+    }
+    return false;
+}
+
+/* Computed in full. A result on one partition alone is what that computes, where partitions compute different ones (`own`). */
+static hilo_status replicate(struct spmd *p, ir_op op, bool own) {
     set_operands(p, op, NULL);
     HILO_TRY(walk_regions(p, op));
+    ir_op at = ir_op_get(p->m, op)->next;
     for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++) {
-        ir_val v = ir_result(p->m, op, i);
-        spmd_define(p, v, ir_val_get(p->m, v)->type, wanted(p, v), NULL, IR_ADD, v);
+        ir_val v = ir_result(p->m, op, i), made = v;
+        const struct sdy_sharding *s = sdy_raw(p->g, v);
+        if (own && s && sdy_mesh_maximal(s->mesh) && s->mesh->devices[0] >= 0 && s->mesh->devices[0] < p->partitions &&
+            ir_type_is_shaped(ir_val_type(p->m, v)))
+            made = spmd_make_broadcast(p, at, v, (uint32_t)s->mesh->devices[0]);
+        spmd_define(p, v, ir_val_get(p->m, v)->type, wanted(p, v), NULL, IR_ADD, made);
     }
     return HILO_OK;
 }
@@ -371,12 +396,14 @@ static hilo_status walk_any(struct spmd *p, ir_op op) {
         c.mesh = c.mesh ? c.mesh : c.want[t] ? c.want[t]->mesh : NULL;
     }
     c.types = types;
+    if (is_own(p, op) && is_on_one(p, op))
+        return replicate(p, op, true);
     if (c.mesh && is_generated(p, op)) {
         c.want[0] = reduced(p, c.want[0]);
         return localize(p, op, c.want, IR_ADD);
     }
     if (!c.mesh || !rule || rule->noperands != nin || rule->nresults != n - nin)
-        return replicate(p, op);
+        return replicate(p, op, false);
     for (uint32_t t = 0; t < n; t++)
         if (c.want[t] && !sdy_mesh_equal(c.want[t]->mesh, c.mesh))
             c.want[t] = NULL;
@@ -385,7 +412,7 @@ static hilo_status walk_any(struct spmd *p, ir_op op) {
     bool any = false;
     for (uint32_t t = 0; t < n; t++)
         any |= best.s[t] != NULL;
-    return any ? localize(p, op, best.s, c.kind) : replicate(p, op);
+    return any ? localize(p, op, best.s, c.kind) : replicate(p, op, false);
 }
 
 /* A concatenate of the end and the beginning of one value. Where the dimension is not divided, each partition does it alone. */
@@ -487,6 +514,42 @@ static hilo_status walk_reshard(struct spmd *p, ir_op op) {
     HILO_TRY(check_sharding(p, op, sdy_raw(p->g, to)));
     const struct sdy_sharding *s = wanted(p, to);
     spmd_define(p, to, ir_val_get(p->m, to)->type, s, s, IR_ADD, spmd_get(p, from, s));
+    ir_unlink(p->m, op);
+    p->o->changes++;
+    return HILO_OK;
+}
+
+/* Partitions hold values that are combined along the axes: those of the operand, along axes that it is not a sum of itself. */
+static hilo_status walk_reduced(struct spmd *p, ir_op op) {
+    static const enum ir_op_kind kinds[] = {IR_ADD, IR_MAXIMUM, IR_MINIMUM};
+    ir_val from = ir_operand(p->m, op, 0), to = ir_result(p->m, op, 0);
+    ir_attr kind = ir_prop(p->m, op, ir_kind(p->m, op) == IR_SDY_ALL_REDUCE ? IR_SDY_ALL_REDUCE_reduction_op
+                                                                            : IR_SDY_REDUCE_SCATTER_reduction_op);
+    const struct sdy_sharding *raw = sdy_raw(p->g, to);
+    struct sdy_axes axes = p->sums.v[opt_ids_get(&p->reduced, op.i) - 1];
+    ir_type type = spmd_global_type(p, from);
+    int64_t by = 0;
+    if (!IR_NONE(kind) && (!ir_attr_as_i64(p->m, kind, &by) || by < 0 || by > 2))
+        return ir_op_error(p->m, p->o->d, op, HILO_INVALID_ARGUMENT, NULL, "has no such reduction_op");
+    HILO_TRY(check_sharding(p, op, raw));
+    const struct sdy_sharding *s = wanted(p, to), *held = s;
+    if (s && axes.n) {
+        struct sdy_dim *dims;
+        struct sdy_sharding *copy = sdy_sharding_copy(p->a, s, &dims);
+        for (uint32_t d = 0; d < s->rank; d++) {
+            struct sdy_axis *v = ARENA_ARRAY(p->a, struct sdy_axis, 2 * (dims[d].axes.n + axes.n) + 1);
+            dims[d].axes = (struct sdy_axes){sdy_axes_minus(s->mesh, dims[d].axes, axes, v), v};
+        }
+        held = sdy_sharding_is_empty(copy) ? NULL : copy;
+    }
+    ir_val v = spmd_get(p, from, held);
+    if (axes.n) {
+        struct sdy_axes had = held ? held->unreduced : (struct sdy_axes){0, NULL};
+        struct sdy_axis *all = sdy_axes_copy(p->a, had, axes.n);
+        memcpy(all + had.n, axes.v, axes.n * sizeof *all);
+        held = spmd_partial(p, held, raw->mesh, raw->rank, (struct sdy_axes){had.n + axes.n, all});
+    }
+    spmd_define(p, to, type, s, held, kinds[by], v);
     ir_unlink(p->m, op);
     p->o->changes++;
     return HILO_OK;
@@ -599,6 +662,8 @@ static hilo_status walk_op(struct spmd *p, ir_op op) {
     case IR_SDY_RESHARD:
     case IR_SDY_SHARDING_CONSTRAINT:
     case IR_SDY_PROPAGATION_BARRIER: return walk_reshard(p, op);
+    case IR_SDY_ALL_REDUCE:
+    case IR_SDY_REDUCE_SCATTER: return walk_reduced(p, op);
     case IR_WHILE: return walk_while(p, op);
     case IR_CASE:
     case IR_IF: return walk_branches(p, op);

@@ -514,9 +514,21 @@ ir_val spmd_make(struct spmd *p, ir_op at, enum ir_op_kind kind, const ir_val *i
     return ir_result(p->m, made, 0);
 }
 
+/* Where partitions are replicas, groups are of these: without a channel. */
 static ir_attr channel(struct spmd *p) {
+    if (p->by_replica)
+        return (ir_attr){0};
     ir_attr fields[] = {ir_attr_i64(p->m, 1), ir_attr_i64(p->m, 1)};
     return ir_attr_struct(p->m, IR_STRUCT_CHANNEL_HANDLE, fields);
+}
+
+static ir_attr global_ids(struct spmd *p) {
+    return p->by_replica ? (ir_attr){0} : ir_attr_unit(p->m);
+}
+
+ir_val spmd_make_id(struct spmd *p, ir_op at) {
+    enum ir_op_kind kind = p->by_replica ? IR_REPLICA_ID : IR_PARTITION_ID;
+    return spmd_make(p, at, kind, NULL, 0, ir_type_of(p->m, IR_UI32_T, NULL, 0), NULL);
 }
 
 ir_val spmd_make_table(struct spmd *p, ir_op at, const int32_t *v, int64_t n, uint32_t rank) {
@@ -535,7 +547,7 @@ ir_val spmd_begin(struct spmd *p, ir_op at, const int32_t *held, int64_t size) {
     for (uint32_t i = 0; i < p->partitions; i++)
         begins[i] = (int32_t)(held[i] * size);
     in[0] = spmd_make_table(p, at, begins, p->partitions, 1);
-    in[1] = spmd_make(p, at, IR_PARTITION_ID, NULL, 0, ir_type_of(p->m, IR_UI32_T, NULL, 0), NULL);
+    in[1] = spmd_make_id(p, at);
     ir_val part = spmd_make(p, at, IR_DYNAMIC_SLICE, in, 2, ir_type_of(p->m, IR_I32_T, &one, 1), &op);
     ir_set_prop(p->m, op, IR_DYNAMIC_SLICE_slice_sizes, ir_attr_i64s(p->m, &one, 1));
     return spmd_make(p, at, IR_RESHAPE, &part, 1, ir_type_of(p->m, IR_I32_T, NULL, 0), NULL);
@@ -570,7 +582,7 @@ static ir_val make_gather(struct spmd *p, ir_op at, ir_val v, ir_type type, cons
     ir_set_prop(p->m, op, IR_ALL_GATHER_all_gather_dim, ir_attr_i64(p->m, s->dim));
     ir_set_prop(p->m, op, IR_ALL_GATHER_replica_groups, groups_along(p, s->before->mesh, view(&s->axes), true));
     ir_set_prop(p->m, op, IR_ALL_GATHER_channel_handle, channel(p));
-    ir_set_prop(p->m, op, IR_ALL_GATHER_use_global_device_ids, ir_attr_unit(p->m));
+    ir_set_prop(p->m, op, IR_ALL_GATHER_use_global_device_ids, global_ids(p));
     return out;
 }
 
@@ -604,6 +616,17 @@ ir_val spmd_make_permute(struct spmd *p, ir_op at, ir_val v, const int64_t *pair
     ir_val out = spmd_make(p, at, IR_COLLECTIVE_PERMUTE, &v, 1, ir_val_get(p->m, v)->type, &op);
     ir_set_prop(p->m, op, IR_COLLECTIVE_PERMUTE_source_target_pairs, ir_attr_dense_i64s(p->m, pairs, (int64_t[]){n, 2}, 2));
     ir_set_prop(p->m, op, IR_COLLECTIVE_PERMUTE_channel_handle, channel(p));
+    return out;
+}
+
+ir_val spmd_make_broadcast(struct spmd *p, ir_op at, ir_val v, uint32_t from) {
+    int64_t *ids = ARENA_ARRAY(p->a, int64_t, p->partitions), dims[2] = {1, p->partitions};
+    ir_op op;
+    for (uint32_t i = 0; i < p->partitions; i++)
+        ids[i] = i == 0 ? from : i - (i <= from);
+    ir_val out = spmd_make(p, at, IR_COLLECTIVE_BROADCAST, &v, 1, ir_val_get(p->m, v)->type, &op);
+    ir_set_prop(p->m, op, IR_COLLECTIVE_BROADCAST_replica_groups, ir_attr_dense_i64s(p->m, ids, dims, 2));
+    ir_set_prop(p->m, op, IR_COLLECTIVE_BROADCAST_channel_handle, channel(p));
     return out;
 }
 
@@ -727,7 +750,7 @@ static ir_val make_reduce_scatter(struct spmd *p, ir_op at, ir_val v, enum ir_op
     ir_set_prop(p->m, op, IR_REDUCE_SCATTER_scatter_dimension, ir_attr_i64(p->m, dim));
     ir_set_prop(p->m, op, IR_REDUCE_SCATTER_replica_groups, groups_along(p, mesh, axes, true));
     ir_set_prop(p->m, op, IR_REDUCE_SCATTER_channel_handle, channel(p));
-    ir_set_prop(p->m, op, IR_REDUCE_SCATTER_use_global_device_ids, ir_attr_unit(p->m));
+    ir_set_prop(p->m, op, IR_REDUCE_SCATTER_use_global_device_ids, global_ids(p));
     add_body(p, op, kind, elem);
     return out;
 }
@@ -739,7 +762,7 @@ static ir_val make_all_reduce(struct spmd *p, ir_op at, ir_val v, enum ir_op_kin
     ir_val out = spmd_make(p, at, IR_ALL_REDUCE, &v, 1, ir_val_get(p->m, v)->type, &op);
     ir_set_prop(p->m, op, IR_ALL_REDUCE_replica_groups, groups_along(p, mesh, axes, true));
     ir_set_prop(p->m, op, IR_ALL_REDUCE_channel_handle, channel(p));
-    ir_set_prop(p->m, op, IR_ALL_REDUCE_use_global_device_ids, ir_attr_unit(p->m));
+    ir_set_prop(p->m, op, IR_ALL_REDUCE_use_global_device_ids, global_ids(p));
     add_body(p, op, kind, elem);
     return out;
 }

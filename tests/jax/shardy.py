@@ -513,11 +513,11 @@ def runnable(text):
             if name.startswith("transformed_"):
                 out.append(function.replace("transformed_", "original_"))
             continue
-        replicas = int((re.search(r"replica_count=(\d+)", text) or ("", "1"))[1])
+        replicas, partitions = (int((re.search(name + r"_count=(\d+)", text) or ("", "0"))[1]) for name in ("replica", "partition"))
         declared = "\n".join(f"sdy.mesh @{mesh} = {what}" for mesh, what in used.items())
         for old, new in [("", "")] + re.findall(r"sed 's/(\w+)/(\w+)/g'", text):
             if old == new or name == old:
-                out.append(partition(function.replace(f"@{old}", f"@{new}") if old else function, declared, max(sizes), replicas))
+                out.append(partition(function.replace(f"@{old}", f"@{new}") if old else function, declared, partitions or max(sizes), replicas or 1))
         if name.startswith("parallel_") and "@sequential_" not in first:
             ones = re.sub(r", device_ids=\[.*?\]", "", re.sub(r"=\d+", "=1", declared))
             out.append(partition(function.replace("@parallel_", "@sequential_"), ones, 1, 1))

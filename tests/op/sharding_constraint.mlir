@@ -1,5 +1,5 @@
 // sharding_constraint (sdy): the sharding of a tensor; its value is the same.
-// Also: reshard data_flow_edge propagation_barrier
+// Also: reshard data_flow_edge propagation_barrier all_reduce reduce_scatter
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 
@@ -15,7 +15,12 @@ func.func @value() {
   %2 = sdy.all_gather [{}, {"y"}] %1 out_sharding=<@mesh, [{"x"}, {}]> : tensor<2x2xbf16>
   %3 = sdy.all_to_all [{"x"}: 0->1] %2 out_sharding=<@mesh, [{}, {"x"}]> : tensor<2x2xbf16>
   %4 = sdy.collective_permute %3 out_sharding=<@mesh, [{}, {"y"}]> : tensor<2x2xbf16>
-  %s = stablehlo.add %4, %x : tensor<2x2xbf16>
+  // A sum over partitions is one device's value, which all of them have a part of.
+  %5 = sdy.replicated_to_unreduced {"x"} %4 out_sharding=<@mesh, [{}, {"y"}], unreduced={"x"}> : tensor<2x2xbf16>
+  %6 = sdy.all_reduce {"x"} %5 out_sharding=<@mesh, [{}, {"y"}]> : tensor<2x2xbf16>
+  %7 = sdy.sharded_to_unreduced [{}, {"y"}] %6 out_sharding=<@mesh, [{}, {}], unreduced={"y"}> : tensor<2x2xbf16>
+  %8 = sdy.reduce_scatter max [{"y"}, {}] %7 out_sharding=<@mesh, [{"y"}, {}]> : tensor<2x2xbf16>
+  %s = stablehlo.add %8, %x : tensor<2x2xbf16>
   check.expect_eq_const %s, dense<0.0> : tensor<2x2xbf16>
   func.return
 }

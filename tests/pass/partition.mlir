@@ -800,3 +800,85 @@ module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings
     return %7 : tensor<1xf32>
   }
 }
+// -----
+// Collectives that Shardy's own partitioner makes: a sum of what partitions have, of the parts of a product, which is the product's
+// value already, and of both; max and min. A value on one device that depends on which it is goes to all from there.
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  sdy.mesh @one = <[], device_ids=[2]>
+  func.func @f(%a: tensor<4x4xf32>, %b: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %c: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}, tensor<ui32>) {
+    %0 = sdy.all_reduce {"x"} %a out_sharding=<@mesh, [{}, {}]> : tensor<4x4xf32>
+    %1 = stablehlo.dot_general %b, %c, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = sdy.all_reduce {"x"} %1 out_sharding=<@mesh, [{}, {}]> : tensor<4x4xf32>
+    %3 = sdy.all_reduce {"x", "y"} %1 out_sharding=<@mesh, [{}, {}]> : tensor<4x4xf32>
+    %4 = sdy.reduce_scatter max [{"y"}, {}] %a out_sharding=<@mesh, [{"y"}, {}]> : tensor<4x4xf32>
+    %5 = stablehlo.partition_id : tensor<ui32>
+    %6 = stablehlo.add %5, %5 {sdy.sharding = #sdy.sharding_per_value<[<@one, []>]>} : tensor<ui32>
+    return %0, %2, %3, %4, %6 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<ui32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{replicated}", "{devices=[1,2,2]0,1,2,3 last_tile_dim_replicate}", "{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}"], mhlo.spmd_output_sharding = "{{replicated}, {replicated}, {replicated}, {devices=[2,1,2]0,2,1,3 last_tile_dim_replicate}, {replicated}}"} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  sdy.mesh @one = <[], device_ids=[2]>
+  func.func @f(%arg0: tensor<4x4xf32>, %arg1: tensor<4x2xf32>, %arg2: tensor<2x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<ui32>) {
+    %0 = stablehlo.dot_general %arg1, %arg2, contracting_dims = [1] x [0] : (tensor<4x2xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+    %1 = "stablehlo.all_reduce"(%0) <{replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+      %2 = stablehlo.add %arg3, %arg4 : tensor<f32>
+      stablehlo.return %2 : tensor<f32>
+    }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %3 = stablehlo.partition_id : tensor<ui32>
+    %4 = stablehlo.add %3, %3 : tensor<ui32>
+    %5 = "stablehlo.collective_broadcast"(%4) <{replica_groups = dense<[[2, 0, 1, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<ui32>) -> tensor<ui32>
+    %6 = "stablehlo.all_reduce"(%arg0) <{replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg5: tensor<f32>, %arg6: tensor<f32>):
+      %7 = stablehlo.add %arg5, %arg6 : tensor<f32>
+      stablehlo.return %7 : tensor<f32>
+    }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %8 = "stablehlo.all_reduce"(%1) <{replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg7: tensor<f32>, %arg8: tensor<f32>):
+      %9 = stablehlo.add %arg7, %arg8 : tensor<f32>
+      stablehlo.return %9 : tensor<f32>
+    }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %10 = "stablehlo.reduce_scatter"(%arg0) <{scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg9: tensor<f32>, %arg10: tensor<f32>):
+      %11 = stablehlo.maximum %arg9, %arg10 : tensor<f32>
+      stablehlo.return %11 : tensor<f32>
+    }) : (tensor<4x4xf32>) -> tensor<2x4xf32>
+    return %6, %1, %8, %10, %5 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<ui32>
+  }
+}
+// -----
+// A mesh over replicas, where there is one partition.
+module attributes {mhlo.num_replicas = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %b: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<f32>, tensor<4xf32>) {
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+    %1 = stablehlo.iota dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<4xf32>
+    %2 = stablehlo.add %a, %1 : tensor<4xf32>
+    return %0, %2 : tensor<f32>, tensor<4xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_replicas = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) -> (tensor<f32>, tensor<2xf32>) {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [0] x [0] : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+    %1 = stablehlo.iota dim = 0 : tensor<2xf32>
+    %2 = stablehlo.constant dense<[0, 2]> : tensor<2xi32>
+    %3 = stablehlo.replica_id : tensor<ui32>
+    %4 = stablehlo.dynamic_slice %2, %3, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %5 = stablehlo.reshape %4 : (tensor<1xi32>) -> tensor<i32>
+    %6 = stablehlo.convert %5 : (tensor<i32>) -> tensor<f32>
+    %7 = stablehlo.broadcast_in_dim %6, dims = [] : (tensor<f32>) -> tensor<2xf32>
+    %8 = stablehlo.add %1, %7 : tensor<2xf32>
+    %9 = stablehlo.add %arg0, %8 : tensor<2xf32>
+    %10 = "stablehlo.all_reduce"(%0) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %11 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %11 : tensor<f32>
+    }) : (tensor<f32>) -> tensor<f32>
+    return %10, %9 : tensor<f32>, tensor<2xf32>
+  }
+}

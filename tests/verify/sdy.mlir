@@ -120,3 +120,40 @@ sdy.mesh @mesh = <["x"=4]>
 func.func @part_of_one(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(2)1}]>}) {
   return
 }
+
+// -----
+
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @reduced(%a: tensor<8x6xf32>) {
+  %0 = sdy.all_reduce {"x"} %a out_sharding=<@mesh, [{}, {"y"}]> : tensor<8x6xf32>
+  %1 = sdy.reduce_scatter min [{"x"}, {}] %a out_sharding=<@mesh, [{"x"}, {"y"}]> : tensor<8x6xf32>
+  %2 = "sdy.all_reduce"(%a) <{out_sharding = #sdy.sharding<@mesh, [{}, {}]>, reduction_axes = #sdy<axis_ref_list{"x", "y"}>, reduction_op = 1 : i32}> : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=4]>
+func.func @divided_by_reduced(%a: tensor<8xf32>) {
+  // expected-error@+1 {{that uses twice axis 'x'}}
+  %0 = sdy.all_reduce {"x"} %a out_sharding=<@mesh, [{"x"}]> : tensor<8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=4]>
+func.func @unreduced_by_reduced(%a: tensor<8xf32>) {
+  // expected-error@+1 {{that uses twice axis 'x'}}
+  %0 = sdy.reduce_scatter [{"x"}] %a out_sharding=<@mesh, [{}], unreduced={"x"}> : tensor<8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=4]>
+func.func @lists(%a: tensor<8x8xf32>) {
+  // expected-error@+1 {{where one list of axes for each dimension is expected}}
+  %0 = sdy.reduce_scatter [{"x"}] %a out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>
+  return
+}

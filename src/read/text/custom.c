@@ -651,13 +651,36 @@ static hilo_status custom_raw_sharding(struct text_parser *p, struct text_state 
     return raw_prop(p, s, ir_op_info(s->kind)->first_slot, TEXT_LESS, TEXT_GREATER, "#sdy.sharding", "");
 }
 
-/* `[{"x"}, {}]`: which axes move follows from the shardings. */
+/* `[{"x"}, {}]`, `{"x"}`: which axes move follows from the shardings. */
 static hilo_status custom_axes(struct text_parser *p, struct text_state *s) {
     struct str inside;
     (void)s;
-    HILO_TRY(text_expect(p, TEXT_LSQUARE));
-    HILO_TRY(text_balanced(p, TEXT_RSQUARE, &inside));
-    return text_expect(p, TEXT_RSQUARE);
+    enum text_kind end = text_is(p, TEXT_LBRACE) ? TEXT_RBRACE : TEXT_RSQUARE;
+    HILO_TRY(text_expect(p, end == TEXT_RBRACE ? TEXT_LBRACE : TEXT_LSQUARE));
+    HILO_TRY(text_balanced(p, end, &inside));
+    return text_expect(p, end);
+}
+
+/* `out_sharding=<@mesh, [{"x"}]>` */
+static hilo_status custom_out_sharding(struct text_parser *p, struct text_state *s) {
+    HILO_TRY(custom_key(p, "out_sharding"));
+    return custom_raw_sharding(p, s);
+}
+
+/* `{"x"}` of an all-reduce, `[{"x"}, {}]` of a reduce-scatter; before it `sum`, `max` or `min`. */
+static hilo_status custom_reduced_axes(struct text_parser *p, struct text_state *s) {
+    static const char *const names[] = {"sum", "max", "min"};
+    enum ir_slot axes = (enum ir_slot)(ir_op_info(s->kind)->first_slot + 1), kind = (enum ir_slot)(axes + 1);
+    for (int i = 0; i < 3; i++) {
+        const char *at = p->tok.at;
+        if (text_accept_word(p, names[i])) {
+            HILO_TRY(text_prop(p, s, kind, ir_attr_int(p->m, ir_type_scalar(p->m, IR_I32_T), i), at));
+            break;
+        }
+    }
+    return text_is(p, TEXT_LSQUARE)
+               ? raw_prop(p, s, axes, TEXT_LSQUARE, TEXT_RSQUARE, "#sdy<list_of_axis_ref_lists", ">")
+               : raw_prop(p, s, axes, TEXT_LBRACE, TEXT_RBRACE, "#sdy<axis_ref_list", ">");
 }
 
 /* `sharding=<@mesh, [{"x"}]>`, where it is there */
@@ -757,6 +780,7 @@ hilo_status text_custom(struct text_parser *p, struct text_state *s, struct str 
         {"manual", custom_manual},            {"named", custom_named},
         {"edge", custom_edge},                {"group", custom_group},
         {"direction", custom_direction},      {"axes", custom_axes},
+        {"outsharding", custom_out_sharding}, {"reducedaxes", custom_reduced_axes},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (str_is(word, words[i].name))

@@ -499,10 +499,12 @@ static enum ir_op_kind op_short_name(const struct text_parser *p, struct str nam
    NULL for others, which also reduce. */
 static const char *moving_form(struct str name) {
     static const struct { struct str name; const char *form; } forms[] = {
-        {{"sdy.all_gather", 14}, "<axes> %0 out_sharding = <rawsharding> {} :same"},
-        {{"sdy.all_slice", 13}, "<axes> %0 out_sharding = <rawsharding> {} :same"},
-        {{"sdy.all_to_all", 14}, "<axes> %0 out_sharding = <rawsharding> {} :same"},
-        {{"sdy.collective_permute", 22}, "%0 out_sharding = <rawsharding> {} :same"}};
+        {{"sdy.all_gather", 14}, "<axes> %0 <outsharding> {} :same"},
+        {{"sdy.all_slice", 13}, "<axes> %0 <outsharding> {} :same"},
+        {{"sdy.all_to_all", 14}, "<axes> %0 <outsharding> {} :same"},
+        {{"sdy.collective_permute", 22}, "%0 <outsharding> {} :same"},
+        {{"sdy.replicated_to_unreduced", 27}, "<axes> %0 <outsharding> {} :same"},
+        {{"sdy.sharded_to_unreduced", 24}, "<axes> %0 <outsharding> {} :same"}};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (str_eq(name, forms[i].name))
             return forms[i].form;
