@@ -122,7 +122,7 @@ bool emit_can_mask(const struct emit *e, kir_block body) {
 
 enum mem_form {
     MEM_ROW,         /* contiguous */
-    MEM_EVERY_OTHER, /* loads of all lanes; of bytes every fourth, too */
+    MEM_EVERY_OTHER, /* loads; of all lanes of bytes every fourth, too */
     MEM_BACKWARDS,   /* loads of all lanes */
     MEM_REPEATED,    /* loads of all lanes: contiguous, each element for several lanes */
     MEM_STRIDED,     /* a constant stride apart */
@@ -184,10 +184,12 @@ static enum mem_form mem_form_of(const struct emit *e, const struct kir_node *n,
                                                                                    : MEM_STRIDED;
     if (index->stride == 1)
         return MEM_ROW;
-    bool bytes = ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes == 1;
-    if (n->op == KIR_LOAD && !mask && (index->stride == 2 || index->stride == -1 || (bytes && index->stride == 4)))
+    unsigned bytes = ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes;
+    if (n->op == KIR_LOAD && index->stride == 2 && (!mask || mem_masks(e, bytes)))
+        return MEM_EVERY_OTHER;
+    if (n->op == KIR_LOAD && !mask && (index->stride == -1 || (bytes == 1 && index->stride == 4)))
         return index->stride == -1 ? MEM_BACKWARDS : MEM_EVERY_OTHER;
-    return mem_gathers(e, ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes) ? MEM_ANYWHERE : MEM_STRIDED;
+    return mem_gathers(e, bytes) ? MEM_ANYWHERE : MEM_STRIDED;
 }
 
 /* All addresses as a vector: the same distances from one address where they are linear, else a vector of indices. */
@@ -262,14 +264,29 @@ static LLVMValueRef mem_pick(struct emit *e, const struct mem_lanes *m, LLVMValu
     return emit_shuffle(e, low, high, from, m->width);
 }
 
+/* A contiguous vector from base + `begin` on; masked, of its elements only those that lanes read. */
+static LLVMValueRef mem_load_part(struct emit *e, const struct mem_lanes *m, int64_t begin) {
+    LLVMValueRef p = mem_beyond(e, m->buffer, m->base, begin);
+    if (!m->mask)
+        return emit_load_plain(e, m->buffer, m->vector, p, m->each);
+    uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
+    for (uint32_t i = 0; i < m->width; i++) {
+        int64_t at = begin + i;
+        from[i] = at % m->stride ? m->width : (uint32_t)(at / m->stride);
+    }
+    LLVMValueRef none = e->l->ConstNull(e->l->TypeOf(m->mask)), mask = emit_shuffle(e, m->mask, none, from, m->width);
+    LLVMTypeRef overloads[] = {m->vector, e->ptr};
+    LLVMValueRef args[] = {p, e->l->ConstInt(e->i32, m->each, false), mask, e->l->ConstNull(m->vector)};
+    return emit_intrinsic(e, "llvm.masked.load", overloads, 2, args, 4);
+}
+
 /* Every second element, or every fourth: as many contiguous vectors, the last of which ends with the last lane, so that
-   nothing outside is read. */
+   nothing outside is read. Masked, a fraction of the time of a gather. */
 static LLVMValueRef mem_load_pairs(struct emit *e, const struct mem_lanes *m) {
     LLVMValueRef parts[4];
     int64_t width = m->width, last = (m->stride - 1) * (width - 1);
     for (int64_t i = 0; i < m->stride; i++)
-        parts[i] = emit_load_plain(e, m->buffer, m->vector,
-                                  mem_beyond(e, m->buffer, m->base, i + 1 < m->stride ? i * width : last), m->each);
+        parts[i] = mem_load_part(e, m, i + 1 < m->stride ? i * width : last);
     if (m->stride == 2)
         return mem_pick(e, m, parts[0], parts[1], 0, last);
     uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
