@@ -53,7 +53,7 @@ hilo_status llm_engine_open(hilo_client *client, const char *name, const struct 
         name = getenv("HILO_ENGINE");
     HILO_TRY(open_engine(client, name && *name ? name : NULL, o, &e));
     if (rt_client_comm(client))
-        return llm_engine_nodes(e, out);
+        return llm_engine_nodes(e, rt_client_comm(client), out);
     *out = e;
     return HILO_OK;
 }

@@ -60,9 +60,8 @@ void llm_engine_close(struct llm_engine *e); /* NULL is fine */
 hilo_status llm_engine_hilo(hilo_client *client, const char *device, bool reference, const struct llm_engine_options *o,
                             struct llm_engine **out);
 hilo_status llm_engine_pjrt(hilo_client *client, const char *path, struct llm_engine **out);
-/* On the nodes of a client's comm, each of which has `local`, an engine of its own; it is closed with the other, also after an
-   error. */
-hilo_status llm_engine_nodes(struct llm_engine *local, struct llm_engine **out);
+/* On the nodes of a comm, each of which has `local`, an engine of its own; it is closed with the other, also after an error. */
+hilo_status llm_engine_nodes(struct llm_engine *local, struct comm *comm, struct llm_engine **out);
 /* On a node but the first: does what node 0 asks for, until it closes its engine. */
 hilo_status llm_engine_follow(struct llm_engine *e);
 

@@ -2,25 +2,11 @@
  * which follow (llm_engine_follow). So only node 0 has sessions, prompts and samplers; the others have their shard of the
  * weights, and arrays under the numbers that node 0 gives them.
  *
- * Commands are collected until a program is compiled or run, and sent as one message: a length, and as many bytes; of a short
- * one both are in one block. All nodes are of one build (net.c checks that), so that commands are structs. */
+ * Commands are collected until a program is compiled or run, and sent as one message. */
+#include "llm/engine_nodes.h"
+
 #include "llm/engine.h"
-
 #include "read/bytecode/bytecode.h"
-
-enum command_kind { UPLOAD, ZEROS, RELEASE, COMPILE, RUN, CLOSE };
-
-/* Followed by `bytes` of data, up to a multiple of 8: UPLOAD: the elements; COMPILE: a portable artifact; RUN: u32[nin]
-   arguments, u32[nout] results, u8[nin] donations. */
-struct command {
-    uint32_t kind, id; /* of an array, or of a program */
-    uint32_t nin, nout;
-    uint32_t dtype, rank;
-    int64_t dims[4];
-    uint64_t bytes;
-};
-
-enum { BLOCK = 4096, FIRST = BLOCK - sizeof(uint64_t) }; /* of a message; what follows its length */
 
 /* Of node 0. */
 struct array { void *local; uint32_t id; };
@@ -71,9 +57,9 @@ static hilo_status transfer(struct nodes_engine *x, uint64_t key, void *data, si
 }
 
 static hilo_status send_pending(struct nodes_engine *x) {
-    char block[BLOCK] = {0};
+    char block[LLM_NODE_BLOCK] = {0};
     uint64_t n = x->pending.n, key = 2 * x->messages;
-    size_t first = n < FIRST ? (size_t)n : FIRST;
+    size_t first = n < LLM_NODE_FIRST ? (size_t)n : LLM_NODE_FIRST;
     if (x->pending.failed)
         return out_of_memory(x);
     if (n == 0)
@@ -82,7 +68,7 @@ static hilo_status send_pending(struct nodes_engine *x) {
     memcpy(block + sizeof n, x->pending.p, first);
     x->messages++;
     hilo_status status = transfer(x, key, block, sizeof block);
-    if (status == HILO_OK && n > FIRST)
+    if (status == HILO_OK && n > LLM_NODE_FIRST)
         status = transfer(x, key + 1, x->pending.p + first, x->pending.n - first);
     x->pending.n = 0;
     return status;
@@ -90,16 +76,18 @@ static hilo_status send_pending(struct nodes_engine *x) {
 
 /* Waits for the next message, however long. `out` begins at a multiple of 8. */
 static hilo_status receive(struct nodes_engine *x, char **out, size_t *n) {
-    char block[BLOCK];
+    char block[LLM_NODE_BLOCK];
     uint64_t bytes, key = 2 * x->messages++;
     HILO_TRY(transfer(x, key, block, sizeof block));
     memcpy(&bytes, block, sizeof bytes);
-    char *p = bytes ? mem_alloc(rt_client_allocator(x->engine.client), (size_t)bytes) : NULL;
+    if (bytes == 0)
+        return llm_error(x->engine.client, HILO_INTERNAL, "node 0 sent an empty message");
+    char *p = mem_alloc(rt_client_allocator(x->engine.client), (size_t)bytes);
     if (!p)
         return out_of_memory(x);
-    size_t first = bytes < FIRST ? (size_t)bytes : FIRST;
+    size_t first = bytes < LLM_NODE_FIRST ? (size_t)bytes : LLM_NODE_FIRST;
     memcpy(p, block + sizeof bytes, first);
-    hilo_status status = bytes > FIRST ? transfer(x, key + 1, p + first, (size_t)bytes - first) : HILO_OK;
+    hilo_status status = bytes > LLM_NODE_FIRST ? transfer(x, key + 1, p + first, (size_t)bytes - first) : HILO_OK;
     if (status != HILO_OK)
         mem_free(rt_client_allocator(x->engine.client), p, (size_t)bytes);
     *out = p;
@@ -118,7 +106,7 @@ static void put_end(struct nodes_engine *x) {
     strbuf_putn(&x->pending, zeros, -x->pending.n % 8);
 }
 
-static void put(struct nodes_engine *x, struct command c, const void *data, size_t bytes) {
+static void put(struct nodes_engine *x, struct llm_node_command c, const void *data, size_t bytes) {
     c.bytes = bytes;
     put_data(x, &c, sizeof c);
     if (bytes)
@@ -158,14 +146,14 @@ static void release(struct llm_engine *e, void *array) {
         return;
     x->local->ops->release(x->local, a->local);
     if (leads(x))
-        put(x, (struct command){.kind = RELEASE, .id = a->id}, NULL, 0);
+        put(x, (struct llm_node_command){.kind = LLM_NODE_RELEASE, .id = a->id}, NULL, 0);
     forget(x, a);
 }
 
 static hilo_status upload(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *data,
                           void **out) {
     struct nodes_engine *x = (struct nodes_engine *)e;
-    struct command c = {.kind = data ? UPLOAD : ZEROS, .dtype = (uint32_t)t, .rank = rank};
+    struct llm_node_command c = {.kind = data ? LLM_NODE_UPLOAD : LLM_NODE_ZEROS, .dtype = (uint32_t)t, .rank = rank};
     struct array *a = new_array(x);
     size_t bytes = hilo_dtype_size(t);
     if (!a)
@@ -199,7 +187,7 @@ static hilo_status compile(struct llm_engine *e, hilo_module *m, void **out) {
     strbuf_init(&code, *rt_client_allocator(client));
     hilo_status status = rt_finish(client, &d, write_bytecode(rt_module_ir(m), &d, BC_STABLEHLO, &code));
     if (status == HILO_OK) {
-        put(x, (struct command){.kind = COMPILE, .id = p->id}, code.p, code.n);
+        put(x, (struct llm_node_command){.kind = LLM_NODE_COMPILE, .id = p->id}, code.p, code.n);
         status = send_pending(x);
     }
     if (status == HILO_OK) /* what the others compile, to the byte */
@@ -244,7 +232,7 @@ static hilo_status run(struct llm_engine *e, void *program, void *const *in, siz
                        size_t nout) {
     struct nodes_engine *x = (struct nodes_engine *)e;
     const struct program *p = program;
-    struct command c = {.kind = RUN, .id = p->id, .nin = (uint32_t)nin, .nout = (uint32_t)nout};
+    struct llm_node_command c = {.kind = LLM_NODE_RUN, .id = p->id, .nin = (uint32_t)nin, .nout = (uint32_t)nout};
     struct call v;
     hilo_status status = new_call(x, in, nin, nout, &v);
     size_t made = 0;
@@ -323,18 +311,27 @@ static void **array_entry(struct nodes_engine *x, uint32_t id) {
     return entry(x, &x->arrays.v, &x->arrays.n, &x->arrays.cap, id);
 }
 
-static hilo_status follow_upload(struct nodes_engine *x, const struct command *c, const void *data) {
-    void **at = array_entry(x, c->id);
-    size_t bytes = hilo_dtype_size((hilo_dtype)c->dtype);
-    bool fits = at && bytes && c->rank <= 4;
-    for (uint32_t i = 0; fits && i < c->rank; i++)
-        fits = c->dims[i] >= 0 && mem_mul(bytes, (size_t)c->dims[i], &bytes);
-    if (!fits || (c->kind == UPLOAD && bytes != c->bytes))
-        return llm_error(x->engine.client, HILO_INTERNAL, "node 0 sent an array that cannot be");
-    return x->local->ops->upload(x->local, (hilo_dtype)c->dtype, c->dims, c->rank, c->kind == UPLOAD ? data : NULL, at);
+/* The entry of an array that is made: node 0 uses a number again when the array is released. */
+static void **new_entry(struct nodes_engine *x, uint32_t id) {
+    void **at = array_entry(x, id);
+    if (!at || !*at)
+        return at;
+    llm_error(x->engine.client, HILO_INTERNAL, "node 0 gave two arrays the number %u", id);
+    return NULL;
 }
 
-static hilo_status follow_compile(struct nodes_engine *x, const struct command *c, const void *data) {
+static hilo_status follow_upload(struct nodes_engine *x, const struct llm_node_command *c, const void *data) {
+    void **at = new_entry(x, c->id);
+    bool has_data = c->kind == LLM_NODE_UPLOAD;
+    size_t bytes, each = hilo_dtype_size((hilo_dtype)c->dtype);
+    if (!at)
+        return HILO_INTERNAL;
+    if (!each || c->rank > 4 || !mem_shape(c->dims, c->rank, each, &bytes) || (has_data && bytes != c->bytes))
+        return llm_error(x->engine.client, HILO_INTERNAL, "node 0 sent an array that cannot be");
+    return x->local->ops->upload(x->local, (hilo_dtype)c->dtype, c->dims, c->rank, has_data ? data : NULL, at);
+}
+
+static hilo_status follow_compile(struct nodes_engine *x, const struct llm_node_command *c, const void *data) {
     hilo_module *m;
     void **at = entry(x, &x->programs.v, &x->programs.n, &x->programs.cap, c->id);
     if (!at)
@@ -353,9 +350,26 @@ static bool failed_elsewhere(hilo_status status) {
     return status == HILO_ABORTED || status == HILO_CANCELLED || status == HILO_UNAVAILABLE || status == HILO_DEADLINE_EXCEEDED;
 }
 
-static hilo_status follow_run(struct nodes_engine *x, const struct command *c, const void *data) {
+/* Enters the results of a run, or that there are none. */
+static hilo_status enter_results(struct nodes_engine *x, const uint32_t *ids, void *const *out, uint32_t n,
+                                 hilo_status status) {
+    hilo_status entered = status;
+    for (uint32_t i = 0; i < n; i++) {
+        void **at = new_entry(x, ids[i]), *array = status == HILO_OK ? out[i] : NULL;
+        if (at) {
+            *at = array;
+            continue;
+        }
+        x->local->ops->release(x->local, array);
+        entered = HILO_INTERNAL;
+    }
+    return entered;
+}
+
+static hilo_status follow_run(struct nodes_engine *x, const struct llm_node_command *c, const void *data) {
     const uint32_t *ids = data;
-    if (c->bytes != (uint64_t)(c->nin + (uint64_t)c->nout) * sizeof *ids + c->nin || c->id >= x->programs.n)
+    if (c->bytes != (uint64_t)(c->nin + (uint64_t)c->nout) * sizeof *ids + c->nin || c->id >= x->programs.n ||
+        !x->programs.v[c->id])
         return llm_error(x->engine.client, HILO_INTERNAL, "node 0 sent a run that cannot be");
     const uint8_t *donate = (const uint8_t *)(ids + c->nin + c->nout);
     size_t bytes = ((size_t)c->nin + c->nout) * sizeof(void *);
@@ -371,13 +385,7 @@ static hilo_status follow_run(struct nodes_engine *x, const struct command *c, c
     }
     if (status == HILO_OK) {
         status = x->local->ops->run(x->local, x->programs.v[c->id], in, c->nin, donate, out, c->nout);
-        for (uint32_t i = 0; i < c->nout; i++) {
-            void **at = array_entry(x, ids[c->nin + i]);
-            if (at)
-                *at = status == HILO_OK ? out[i] : NULL;
-            else
-                status = HILO_INTERNAL;
-        }
+        status = enter_results(x, ids + c->nin, out, c->nout, status);
         if (failed_elsewhere(status)) {
             hilo_diagnostics_clear(x->engine.client);
             status = HILO_OK;
@@ -387,7 +395,7 @@ static hilo_status follow_run(struct nodes_engine *x, const struct command *c, c
     return status;
 }
 
-static hilo_status follow_release(struct nodes_engine *x, const struct command *c) {
+static hilo_status follow_release(struct nodes_engine *x, const struct llm_node_command *c) {
     void **at = array_entry(x, c->id);
     if (!at)
         return HILO_INTERNAL;
@@ -399,7 +407,7 @@ static hilo_status follow_release(struct nodes_engine *x, const struct command *
 static hilo_status follow_message(struct nodes_engine *x, const char *p, size_t n, bool *ended) {
     hilo_status status = HILO_OK;
     for (size_t at = 0; at < n && status == HILO_OK && !*ended;) {
-        struct command c;
+        struct llm_node_command c;
         bool fits = n - at >= sizeof c;
         if (fits)
             memcpy(&c, p + at, sizeof c);
@@ -407,13 +415,13 @@ static hilo_status follow_message(struct nodes_engine *x, const char *p, size_t 
             return llm_error(x->engine.client, HILO_INTERNAL, "node 0 sent a message of %zu bytes that ends amid a command", n);
         const void *data = p + at + sizeof c;
         at += sizeof c + (size_t)c.bytes + -(size_t)c.bytes % 8;
-        switch ((enum command_kind)c.kind) {
-        case UPLOAD:
-        case ZEROS: status = follow_upload(x, &c, data); break;
-        case RELEASE: status = follow_release(x, &c); break;
-        case COMPILE: status = follow_compile(x, &c, data); break;
-        case RUN: status = follow_run(x, &c, data); break;
-        case CLOSE: *ended = true; break;
+        switch ((enum llm_node_kind)c.kind) {
+        case LLM_NODE_UPLOAD:
+        case LLM_NODE_ZEROS: status = follow_upload(x, &c, data); break;
+        case LLM_NODE_RELEASE: status = follow_release(x, &c); break;
+        case LLM_NODE_COMPILE: status = follow_compile(x, &c, data); break;
+        case LLM_NODE_RUN: status = follow_run(x, &c, data); break;
+        case LLM_NODE_CLOSE: *ended = true; break;
         default: return llm_error(x->engine.client, HILO_INTERNAL, "node 0 sent the command %u, which there is not", c.kind);
         }
     }
@@ -451,7 +459,7 @@ static void close(struct llm_engine *e) {
     struct nodes_engine *x = (struct nodes_engine *)e;
     const hilo_allocator al = *rt_client_allocator(e->client);
     if (leads(x)) {
-        put(x, (struct command){.kind = CLOSE}, NULL, 0);
+        put(x, (struct llm_node_command){.kind = LLM_NODE_CLOSE}, NULL, 0);
         send_pending(x); /* also if one is lost */
     }
     for (size_t i = 0; i < x->arrays.n && x->arrays.v; i++)
@@ -471,7 +479,7 @@ static const struct llm_engine_ops on_nodes = {
     "hilo:nodes", upload, keep, compile, run, read, release, release_program, stats, close,
 };
 
-hilo_status llm_engine_nodes(struct llm_engine *local, struct llm_engine **out) {
+hilo_status llm_engine_nodes(struct llm_engine *local, struct comm *comm, struct llm_engine **out) {
     hilo_client *client = local->client;
     struct nodes_engine *x = mem_alloc(rt_client_allocator(client), sizeof *x);
     if (!x) {
@@ -479,7 +487,7 @@ hilo_status llm_engine_nodes(struct llm_engine *local, struct llm_engine **out) 
         return llm_error(client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     }
     *x = (struct nodes_engine){.engine = {.ops = &on_nodes, .client = client, .devices = local->devices}, .local = local,
-                               .comm = rt_client_comm(client)};
+                               .comm = comm};
     strbuf_init(&x->pending, *rt_client_allocator(client));
     *out = &x->engine;
     return HILO_OK;
