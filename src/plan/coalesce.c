@@ -205,31 +205,31 @@ static void donor_give(struct coalesce *c, uint32_t a, uint32_t r) {
 }
 
 /* An argument as it is sorted. */
-struct lender {
+struct sorted_argument {
     const struct plan_buffer *buffer;
     uint32_t argument;
 };
 
-static int lender_order(const void *x, const void *y) {
-    const struct lender *a = x, *b = y;
+static int argument_order(const void *x, const void *y) {
+    const struct sorted_argument *a = x, *b = y;
     int order = type_order(a->buffer, b->buffer);
     return order ? order : a->argument < b->argument ? -1 : a->argument > b->argument;
 }
 
 /* Arguments that have a buffer, and are donated in most runs or not, sorted; the one after the last has none. */
-static struct lender *sort_lenders(const struct plan_builder *b, bool donated, uint32_t *n) {
-    struct lender *v = ARENA_ARRAY(b->a, struct lender, (size_t)b->narguments + 1);
+static struct sorted_argument *sort_arguments(const struct plan_builder *b, bool donated, uint32_t *n) {
+    struct sorted_argument *v = ARENA_ARRAY(b->a, struct sorted_argument, (size_t)b->narguments + 1);
     *n = 0;
     for (uint32_t i = 0; i < b->narguments; i++)
         if (b->arguments[i] != UINT32_MAX && b->donated[i] == donated)
-            v[(*n)++] = (struct lender){&b->buffers.v[b->arguments[i]], i};
+            v[(*n)++] = (struct sorted_argument){&b->buffers.v[b->arguments[i]], i};
     if (*n)
-        qsort(v, *n, sizeof *v, lender_order);
+        qsort(v, *n, sizeof *v, argument_order);
     return v;
 }
 
 /* The first place from `at` on whose argument was not given; paths are halved. */
-static uint32_t not_given(const struct coalesce *c, const struct lender *v, uint32_t *next, uint32_t at) {
+static uint32_t not_given(const struct coalesce *c, const struct sorted_argument *v, uint32_t *next, uint32_t at) {
     for (;;) {
         while (next[at] != at)
             at = next[at] = next[next[at]];
@@ -245,7 +245,7 @@ static void find_any_donors(struct coalesce *c, bool donated) {
     enum { DONOR_TRIES = 256 };
     struct plan_builder *b = c->b;
     uint32_t n;
-    const struct lender *v = sort_lenders(b, donated, &n);
+    const struct sorted_argument *v = sort_arguments(b, donated, &n);
     uint32_t *next = ARENA_ARRAY(b->a, uint32_t, n + 1); /* the first from there on that may not be given */
     for (uint32_t i = 0; i <= n; i++)
         next[i] = i;
