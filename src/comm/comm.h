@@ -92,9 +92,11 @@ struct comm_group *comm_group_new(const hilo_allocator *al, const struct comm_gr
 void comm_group_free(struct comm_group *g); /* all processes have ended; NULL is fine */
 bool comm_group_is_local(const struct comm_group *g, uint32_t process);
 bool comm_group_spans_nodes(const struct comm_group *g);
-/* To be called once for each process that is here. An error stops the others, on all nodes, which tell of `why`: NULL is what
-   ended the exchange of the process, if one failed. */
-void comm_group_end(struct comm_group *g, uint32_t process, hilo_status status, const char *why);
+/* A process that is here has failed: this stops the others, on all nodes, which tell of `why`, if it is the first. To be called
+   before anything else lets them notice. Any thread may call it. */
+void comm_group_fail(struct comm_group *g, uint32_t process, hilo_status status, const char *why);
+/* To be called once for each process that is here, which waits and exchanges no more. */
+void comm_group_end(struct comm_group *g, uint32_t process);
 
 /* Why the group has failed, as far as this node knows; NULL: it has not. */
 const char *comm_group_failed(const struct comm_group *g);
@@ -125,8 +127,8 @@ enum { COMM_EXCHANGES = 4 };
 hilo_status comm_start(struct comm_group *g, uint32_t process, uint32_t number, const struct comm_part *parts, uint32_t n,
                        const struct comm_call *call, struct diag_list *d);
 hilo_status comm_finish(struct comm_group *g, uint32_t process, uint32_t number, struct comm_call *call, struct diag_list *d);
-/* Gives up what the process has started and not finished; nothing reads or writes its blocks then. To be called before
-   comm_group_end by a process that may have failed. */
+/* Gives up what the process has started and not finished; nothing reads or writes its blocks then. To be called by a process
+   that may have failed, after comm_group_fail and before comm_group_end. */
 void comm_abandon(struct comm_group *g, uint32_t process);
 
 #endif

@@ -47,7 +47,6 @@ struct member {
     uint32_t waits_for;     /* the exchange */
     struct exchange exchanges[COMM_EXCHANGES];
     uint32_t *sent, *received;     /* blocks that went to other processes and came, by process */
-    char why[1024];                /* its exchange has failed; may be cut */
 };
 
 struct comm_group {
@@ -58,7 +57,7 @@ struct comm_group {
     const char *name;
     atomic_bool failed;
     bool stuck;
-    char why[1200];         /* it failed on another node; set before `failed` is */
+    char why[1200];         /* which process failed, and the reason, may be cut; set before `failed` is */
     struct comm_listener listener;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -201,26 +200,33 @@ static void tell_nodes(struct comm_group *g, uint32_t process, hilo_status statu
     }
 }
 
-void comm_group_end(struct comm_group *g, uint32_t process, hilo_status status, const char *why) {
+void comm_group_fail(struct comm_group *g, uint32_t process, hilo_status status, const char *why) {
     pthread_mutex_lock(&g->lock);
-    bool first = status != HILO_OK && !atomic_exchange(&g->failed, true);
+    bool first = !atomic_load(&g->failed);
+    if (first && *why)
+        snprintf(g->why, sizeof g->why, "process %" PRIu32 " failed: %s", process, why);
+    atomic_store(&g->failed, true);
+    pthread_cond_broadcast(&g->changed);
+    pthread_mutex_unlock(&g->lock);
+    if (g->comm && first)
+        tell_nodes(g, process, status, why);
+    if (g->comm)
+        comm_wake(g->comm);
+}
+
+void comm_group_end(struct comm_group *g, uint32_t process) {
+    pthread_mutex_lock(&g->lock);
     g->members[process].ended = true;
     g->running--;
     look(g);
     pthread_cond_broadcast(&g->changed);
     pthread_mutex_unlock(&g->lock);
-    if (g->comm && first)
-        tell_nodes(g, process, status, why ? why : g->members[process].why);
-    if (g->comm && status != HILO_OK)
-        comm_wake(g->comm);
 }
 
 /* ---- exchanges ------------------------------------------------------------------------------- */
 
 static hilo_status call_error(struct comm_group *g, const struct comm_call *call, uint32_t process, hilo_status status,
                               const char *why, struct diag_list *d) {
-    struct member *m = &g->members[process];
-    snprintf(m->why, sizeof m->why, "%s of '%s': %.900s", call->op, g->name, why);
     return diag_error(d, status, "%s of '%s' in process %" PRIu32 ": %s", call->op, g->name, process, why);
 }
 

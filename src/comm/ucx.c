@@ -176,6 +176,7 @@ struct ucx {
     hilo_allocator al;
     void *context, *worker, *address;
     size_t address_bytes;
+    void *arriving;        /* announced by the frame that is being received; NULL once it is dropped */
     int fd;
     uint32_t npeers;
     struct ucx_peer *peers;
@@ -198,8 +199,11 @@ static ucs_status_t on_frame(void *arg, const void *header, size_t header_length
     if (header_length != sizeof head)
         return UCS_OK;
     memcpy(&head, header, sizeof head);
+    t->arriving = announced ? data : NULL;
     comm_arrived(t->comm, &head, announced ? NULL : data, announced ? data : NULL, length);
-    return announced ? UCS_INPROGRESS : UCS_OK;
+    bool kept = t->arriving != NULL;
+    t->arriving = NULL;
+    return kept ? UCS_INPROGRESS : UCS_OK;
 }
 
 static void on_peer_error(void *arg, void *ep, ucs_status_t status) {
@@ -376,8 +380,13 @@ static void ucx_fetch(void *transport, void *announced, struct comm_request *r) 
         comm_request_done(r, request ? HILO_UNAVAILABLE : HILO_OK);
 }
 
+/* While its frame is being received, a block is dropped by what on_frame returns: it must not be released, too. */
 static void ucx_drop(void *transport, void *announced) {
-    ucx_state.ucp_am_data_release(((struct ucx *)transport)->worker, announced);
+    struct ucx *t = transport;
+    if (t->arriving == announced)
+        t->arriving = NULL;
+    else
+        ucx_state.ucp_am_data_release(t->worker, announced);
 }
 
 /* A block that has left cannot be called back: the connection with its node ends. */

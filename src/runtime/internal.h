@@ -152,7 +152,7 @@ struct rt_launch_options {
 uint64_t rt_executable_fingerprint(const hilo_executable *exe);
 struct rt_launch *rt_launch_new(hilo_client *client, const struct rt_launch_options *o); /* NULL: memory is exhausted */
 /* To be called once for each process that is here, also for one that never began. An error stops the others, which tell of
-   `why`; NULL: what ended its last collective, if one failed. */
+   `why`, if rt_execute has not told them already; NULL with HILO_OK. */
 void rt_launch_end(struct rt_launch *l, uint32_t process, hilo_status status, const char *why);
 void rt_launch_free(struct rt_launch *l); /* all processes have ended; NULL is fine */
 

@@ -93,8 +93,10 @@ struct rt_launch *rt_launch_new(hilo_client *client, const struct rt_launch_opti
 }
 
 void rt_launch_end(struct rt_launch *l, uint32_t process, hilo_status status, const char *why) {
+    if (status != HILO_OK) /* before the end of the evaluator's process, which has no reason to tell */
+        comm_group_fail(l->group, process, status, why);
     eval_process_end(eval_process_group_get(l->processes, process), status);
-    comm_group_end(l->group, process, status, why);
+    comm_group_end(l->group, process);
 }
 
 void rt_launch_free(struct rt_launch *l) {
@@ -224,6 +226,12 @@ hilo_status step_done(struct run *r, const struct plan_step *s, void **v) {
     hilo_status status = comm_finish(r->launch->group, r->process, s->collective->number, &call, r->d);
     count(r, &call);
     return status;
+}
+
+void launch_fail(const struct run *r, hilo_status status) {
+    const char *why = r->d->first ? r->d->first->message : NULL;
+    if (r->launch && status != HILO_OK)
+        comm_group_fail(r->launch->group, r->process, status, why ? why : diag_status_name(status));
 }
 
 void launch_abandon(struct rt_launch *l, uint32_t process) {

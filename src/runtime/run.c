@@ -245,6 +245,7 @@ static hilo_status run_plan(struct run *r, hilo_buffer *const *inputs) {
     }
     if (status == HILO_OK)
         status = run_steps(r, r->plan->ninit, r->plan->nsteps);
+    launch_fail(r, status);
     launch_abandon(r->launch, r->process); /* before its memory is free */
     run_release_init(r);
     r->pending |= r->exe->on_device && (r->o->timing || status != HILO_OK || timed);
@@ -414,6 +415,7 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
         status = check_inputs(&r, inputs, ninputs, noutputs);
     if (status == HILO_OK)
         status = (exe->specialise ? run_specialised : run)(&r, inputs, outputs, &run_ms);
+    launch_fail(&r, status); /* what failed before the plan ran, or after */
     if (!launch)
         eval_session_end(&r.session);
     double total_ms = rt_now_ms() - r.begin;

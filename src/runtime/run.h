@@ -111,7 +111,9 @@ void run_step_memory(void *user, void *data);
 /* Exchanges blocks with the other processes of the launch, or starts to; step_done: until they are there. */
 hilo_status step_collective(struct run *r, const struct plan_step *s, void **v);
 hilo_status step_done(struct run *r, const struct plan_step *s, void **v);
-/* Gives up exchanges that were started and not finished. */
+/* Tells the other processes of the launch why this one fails, if it does: the first of the run's errors. Twice is fine. */
+void launch_fail(const struct run *r, hilo_status status);
+/* Gives up exchanges that were started and not finished: after launch_fail, since peers may notice. */
 void launch_abandon(struct rt_launch *l, uint32_t process);
 struct eval_process *launch_process(struct rt_launch *l, uint32_t process); /* NULL without a launch */
 const char *launch_failed(struct rt_launch *l); /* why; NULL: it has not */

@@ -62,7 +62,7 @@ static void *member_main(void *user) {
     struct member *m = user;
     m->status = rt_execute(m->exe, &m->options, m->inputs, m->ninputs, m->outputs, m->noutputs, m->device, m->launch,
                            m->process);
-    rt_launch_end(m->launch, m->process, m->status, NULL);
+    rt_launch_end(m->launch, m->process, m->status, diag_status_name(m->status)); /* rt_execute has told more of an error */
     return NULL;
 }
 
@@ -152,7 +152,8 @@ hilo_status rt_execute_everywhere(hilo_executable *exe, const hilo_execute_optio
     replicas = all % replicas == 0 ? replicas : 1;
     struct rt_launch_options launch = {.replicas = replicas, .partitions = all / replicas, .devices = devices,
                                        .program = rt_executable_fingerprint(exe), .name = *name ? name : "program"};
-    if (devices)
+    bool ran = devices != NULL;
+    if (ran)
         status = rt_execute_several(exe, options, &launch, first, here, inputs, outputs);
     else if (status == HILO_OK)
         status = HILO_RESOURCE_EXHAUSTED;
@@ -160,5 +161,7 @@ hilo_status rt_execute_everywhere(hilo_executable *exe, const hilo_execute_optio
         mem_free(&c->memory, devices, all * sizeof *devices);
     if (status == HILO_OK && options->timing)
         options->timing->total_ms = rt_now_ms() - begin;
+    if (ran && status != HILO_RESOURCE_EXHAUSTED)
+        return status; /* the process that failed has told why */
     return rt_finish(c, &d, status);
 }

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { NODES = 2, DEVICES = 2, ALL = NODES * DEVICES, KEYS = 8, NO_UCX = 77 };
+enum { NODES = 2, DEVICES = 2, ALL = NODES * DEVICES, KEYS = 8, NO_UCX = 77, LARGE = 40000, TEXT = 1024 };
 
 /* The sum over all devices of x times the number of the device, plus one. */
 static const char program[] =
@@ -71,10 +71,10 @@ static int run(hilo_client *client, int first, int here) {
 
 static void on_log(void *user, hilo_log_level level, const char *message) {
     if (level == HILO_LOG_ERROR)
-        snprintf(user, 256, "%s", message);
+        snprintf(user, TEXT, "%s", message);
 }
 
-static void options(hilo_client_options *o, char text[256]) {
+static void options(hilo_client_options *o, char text[TEXT]) {
     hilo_client_options_init(o);
     o->threads = 2;
     o->devices = DEVICES;
@@ -89,7 +89,7 @@ static void test_devices(void **state) {
     (void)state;
     hilo_client_options o;
     hilo_client *client = NULL;
-    char text[256];
+    char text[TEXT];
     options(&o, text);
     o.nodes = 0;
     o.devices = ALL;
@@ -107,7 +107,7 @@ static void test_failed(void **state) {
     hilo_client *client = NULL;
     hilo_executable *exe = NULL;
     hilo_buffer *in[ALL], *out[ALL];
-    char text[256];
+    char text[TEXT];
     options(&o, text);
     o.nodes = 0;
     o.devices = ALL;
@@ -131,7 +131,7 @@ static void test_refused(void **state) {
     static const int bad[][3] = {{0, 2, 2}, {-1, 2, 1}, {0, -1, 1}, {0, 2, -1}, {1, 0, 1}}; /* node, nodes, devices */
     hilo_client_options o;
     hilo_client *client = NULL;
-    char text[256];
+    char text[TEXT];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         options(&o, text);
         o.node = bad[i][0];
@@ -148,7 +148,7 @@ static void test_refused(void **state) {
 static int node_main(int node, const char *dir) {
     hilo_client_options o;
     hilo_client *client = NULL;
-    char text[256];
+    char text[TEXT];
     options(&o, text);
     o.node = node;
     o.node_dir = dir;
@@ -237,7 +237,7 @@ static struct store store = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHRE
 struct node {
     int id, good;
     hilo_status status;
-    char text[256];
+    char text[TEXT];
     pthread_t thread;
 };
 
@@ -254,11 +254,9 @@ static void *node_thread(void *user) {
     return NULL;
 }
 
-static void test_callbacks(void **state) {
-    (void)state;
-    struct node nodes[NODES] = {{.id = 0}, {.id = 1}};
+static void run_nodes(struct node nodes[NODES], void *(*main)(void *)) {
     for (int i = 0; i < NODES; i++)
-        assert_int_equal(pthread_create(&nodes[i].thread, NULL, node_thread, &nodes[i]), 0);
+        assert_int_equal(pthread_create(&nodes[i].thread, NULL, main, &nodes[i]), 0);
     for (int i = 0; i < NODES; i++)
         pthread_join(nodes[i].thread, NULL);
     for (size_t i = 0; i < store.n; i++) {
@@ -266,19 +264,95 @@ static void test_callbacks(void **state) {
         free(store.values[i]);
     }
     store.n = 0;
+}
+
+static void test_callbacks(void **state) {
+    (void)state;
+    struct node nodes[NODES] = {{.id = 0}, {.id = 1}};
+    run_nodes(nodes, node_thread);
     if (nodes[0].status == HILO_UNAVAILABLE)
         SKIP_BECAUSE("UCX (libucx0) is not installed");
     for (int i = 0; i < NODES; i++)
         assert_true(nodes[i].good);
     store.refuses = 1; /* the callback's reason is told */
     node_thread(&nodes[1]);
+    store.refuses = 0;
     assert_int_equal(nodes[1].status, HILO_PERMISSION_DENIED);
     assert_non_null(strstr(nodes[1].text, "not today"));
+}
+
+/* ---- what the others are told of a failure --------------------------------------------------- */
+
+/* A custom call while long blocks are on their way, and an exchange of what it computes. */
+#define GATHER(x, handle)                                                                              \
+    "\"stablehlo.all_gather\"(" x ") {all_gather_dim = 0 : i64, use_global_device_ids,\n"               \
+    "        replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>,\n"                                \
+    "        channel_handle = #stablehlo.channel_handle<handle = " handle ", type = 0>}"                 \
+    " : (tensor<40000xf32>) -> tensor<160000xf32>\n"
+static const char with_call[] =
+    "module @calls attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {\n"
+    "  func.func @main(%x: tensor<40000xf32>) -> (tensor<160000xf32>, tensor<160000xf32>) {\n"
+    "    %g = " GATHER("%x", "1")
+    "    %c = stablehlo.custom_call @test.call(%x) {api_version = 4 : i32} : (tensor<40000xf32>) -> tensor<40000xf32>\n"
+    "    %h = " GATHER("%c", "2")
+    "    return %g, %h : tensor<160000xf32>, tensor<160000xf32>\n  }\n}\n";
+
+static hilo_status give_back(void *user, hilo_client *client, hilo_buffer *const *inputs, size_t ninputs, hilo_buffer **outputs,
+                             size_t noutputs) {
+    (void)client;
+    if (user || ninputs != 1 || noutputs != 1)
+        return HILO_DATA_LOSS;
+    outputs[0] = hilo_buffer_retain(inputs[0]);
+    return HILO_OK;
+}
+
+static float large[LARGE];
+
+/* Node 1, whose calls fail, and node 0, whose do not. */
+static void *calling_thread(void *user) {
+    static const int64_t dims[] = {LARGE};
+    struct node *n = user;
+    hilo_client_options o;
+    hilo_client *client = NULL;
+    hilo_executable *exe = NULL;
+    hilo_buffer *in[DEVICES] = {NULL}, *out[2 * DEVICES] = {NULL};
+    options(&o, n->text);
+    o.node = n->id;
+    o.node_store = (hilo_node_store){store_put, store_get, &store};
+    n->status = hilo_client_create(&o, &client);
+    n->good = n->status == HILO_OK &&
+              hilo_custom_call_register(client, "test.call", give_back, n->id ? n : NULL) == HILO_OK &&
+              hilo_compile_source(client, with_call, sizeof with_call - 1, NULL, NULL, &exe) == HILO_OK;
+    for (int i = 0; i < DEVICES && n->good; i++)
+        n->good = hilo_buffer_from_host(client, HILO_F32, dims, 1, large, NULL, &in[i]) == HILO_OK;
+    if (n->good)
+        n->status = hilo_execute(exe, NULL, in, DEVICES, out, (size_t)2 * DEVICES);
+    for (int i = 0; i < DEVICES; i++)
+        hilo_buffer_release(in[i]);
+    hilo_executable_release(exe);
+    hilo_client_release(client);
+    return NULL;
+}
+
+/* The other node ends with the reason: neither without one, nor with that of an exchange that was given up. */
+static void test_reasons(void **state) {
+    (void)state;
+    for (int turn = 0; turn < (test_is_long() ? 50 : 3); turn++) {
+        struct node nodes[NODES] = {{.id = 0}, {.id = 1}};
+        run_nodes(nodes, calling_thread);
+        if (nodes[0].status == HILO_UNAVAILABLE && strstr(nodes[0].text, "libucx0"))
+            SKIP_BECAUSE("UCX (libucx0) is not installed");
+        assert_true(nodes[0].good && nodes[1].good);
+        assert_int_equal(nodes[1].status, HILO_DATA_LOSS);
+        assert_int_equal(nodes[0].status, HILO_ABORTED);
+        if (!strstr(nodes[0].text, "of node 1 (host") || !strstr(nodes[0].text, "calls 'test.call', which failed: DATA_LOSS"))
+            fail_msg("node 0 says: %s", nodes[0].text);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_processes), cmocka_unit_test(test_devices),
                                        cmocka_unit_test(test_failed), cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_callbacks)};
+                                       cmocka_unit_test(test_callbacks), cmocka_unit_test(test_reasons)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

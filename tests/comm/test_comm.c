@@ -19,6 +19,7 @@ struct process {
     uint32_t index, n;
     size_t bytes;
     hilo_status status;
+    const char *why;     /* of its failure; or NULL */
     char text[256];
     pthread_t thread;
 };
@@ -42,6 +43,12 @@ static hilo_status exchange(struct process *p, const struct comm_part *parts, ui
     return status;
 }
 
+static void end(struct process *p) {
+    if (p->status != HILO_OK)
+        comm_group_fail(p->group, p->index, p->status, p->why ? p->why : "");
+    comm_group_end(p->group, p->index);
+}
+
 /* Everyone sends everyone a number that says who, to whom and when. */
 static void *talk(void *user) {
     struct process *p = user;
@@ -59,7 +66,7 @@ static void *talk(void *user) {
             if (i != p->index)
                 assert_int_equal(in[i], round << 16 | i << 8 | p->index);
     }
-    comm_group_end(p->group, p->index, p->status, "");
+    end(p);
     return NULL;
 }
 
@@ -71,7 +78,7 @@ static void *one_way(void *user) {
                                      : (struct comm_part){.peer = 1, .send = block, .send_bytes = p->bytes};
     if (p->index < 2)
         p->status = exchange(p, &part, 1);
-    comm_group_end(p->group, p->index, p->status, "");
+    end(p);
     return NULL;
 }
 
@@ -82,7 +89,7 @@ static void *absent(void *user) {
     struct comm_part part = {.peer = 0, .receive = block, .receive_bytes = sizeof block};
     if (p->index)
         p->status = exchange(p, &part, 1);
-    comm_group_end(p->group, p->index, p->status, "");
+    end(p);
     return NULL;
 }
 
@@ -141,7 +148,7 @@ static void *talk_ahead(void *user) {
     if (p->status == HILO_OK)
         assert_int_equal(call.messages, ROUNDS * OPEN * (p->n - 1));
     diag_clear(&d);
-    comm_group_end(p->group, p->index, p->status, "");
+    end(p);
     return NULL;
 }
 
@@ -173,7 +180,7 @@ static void *half(void *user) {
     comm_abandon(p->group, p->index);
     p->status = comm_finish(p->group, p->index, 1, &call, &d);
     diag_clear(&d);
-    comm_group_end(p->group, p->index, p->status, "");
+    end(p);
     return NULL;
 }
 
@@ -199,12 +206,16 @@ static void test_sizes(void **state) {
 static void test_deadlock(void **state) {
     (void)state;
     struct process p[2] = {0}, failed[2] = {{.status = HILO_INTERNAL}, {.status = HILO_OK}};
+    struct process says[2] = {{.status = HILO_INTERNAL, .why = "it is raining"}, {.status = HILO_OK}};
     start(p, 2, absent);
     assert_int_equal(p[1].status, HILO_FAILED_PRECONDITION);
     assert_non_null(strstr(p[1].text, "deadlock"));
     start(failed, 2, absent);
     assert_int_equal(failed[1].status, HILO_ABORTED);
     assert_non_null(strstr(failed[1].text, "another process has failed"));
+    start(says, 2, absent);
+    assert_int_equal(says[1].status, HILO_ABORTED);
+    assert_non_null(strstr(says[1].text, "process 0 failed: it is raining"));
 }
 
 /* A directory as the store; nodes that cannot be. */

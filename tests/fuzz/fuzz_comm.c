@@ -182,8 +182,10 @@ static void exchange(struct comm *c, struct strbuf *text) {
     }
     diag_render(&d, text, false);
     diag_clear(&d);
+    if (g && status != HILO_OK)
+        comm_group_fail(g, SELF, status, "its exchange has failed");
     if (g)
-        comm_group_end(g, SELF, status, NULL);
+        comm_group_end(g, SELF);
     comm_group_free(g);
 }
 
