@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # test-jax.sh [--compare] PATH [FILE...]: runs JAX's own tests on hilo. PATH is a checkout of jax-ml/jax at the tag of the
 # installed JAX; FILE names its tests (lax_test), by default those of the array operations. Each file is a process of its
-# own, with as many devices as it requires. Needs JAX, pytest and absl-py, in the environment of $HILO_PYTHON, in .venv, or
-# python3's. $JAX_NUM_GENERATED_CASES, 1 by default, is how many cases JAX draws for each of its generated tests.
+# own, with as many devices as it requires; those that do not say have $HILO_NUM_DEVICES, 1 by default. Needs JAX, pytest and
+# absl-py, in the environment of $HILO_PYTHON, in .venv, or python3's. $JAX_NUM_GENERATED_CASES, 1 by default, is how many cases
+# JAX draws for each of its generated tests.
 # $JAX_PLATFORMS: hilo, or hilo_gpu with HILO_CUDA_PATH where there is no GPU. With --compare they run on $HILO_JAX_PEER, too,
 # by default XLA's CPU, and the last lines say how many of those that pass there pass here.
 set -uo pipefail
@@ -33,6 +34,7 @@ mkdir -p "$site/jax_plugins"
 echo 'from jax_hilo import initialize  # noqa: F401' >"$site/jax_plugins/hilo.py"
 export PYTHONPATH=$site:$root/python:$root/tests/jax${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
 
+unsaid=${HILO_NUM_DEVICES:-1}
 passed=0 failed=0 skipped=0
 count() { # WORD LOG: the number before that word in pytest's summary
     grep -E '^[0-9].* in [0-9.]+s' "$2" | tail -n 1 | sed -nE "s/^(.*[^0-9])?([0-9]+) $1.*/\2/p"
@@ -44,7 +46,7 @@ cd "$jax" || exit
 for file in "${files[@]}"; do
     log=$root/build/jax-logs/$file.log
     devices=$(sed -nE 's/^jtu\.request_cpu_devices\(([0-9]+)\).*/\1/p' "tests/$file.py")
-    export HILO_NUM_DEVICES=${devices:-1}
+    export HILO_NUM_DEVICES=${devices:-$unsaid}
     plugins=(-p known_failures)
     [[ $as_cpu != *" $file "* ]] || plugins+=(-p as_cpu)
     if [ -n "$compare" ]; then

@@ -1,6 +1,7 @@
 /* fused
- * does       replaces the custom calls of fused.def, ApproxTopK and dot_generals with an algorithm (numerics.c) by StableHLO
- *            that defines them, so that the evaluator, the other passes and the clustering see only that
+ * does       replaces the custom calls of fused.def, ApproxTopK, ragged_all_to_all and dot_generals with an algorithm
+ *            (numerics.c) by StableHLO that defines them, so that the evaluator, the other passes and the clustering see only
+ *            that
  * requires   nothing
  * preserves  nothing
  * cost       linear
@@ -10,6 +11,7 @@
 #include "opt/approx_top_k.h"
 #include "opt/fused.h"
 #include "opt/numerics.h"
+#include "opt/ragged.h"
 
 #include "base/decimal.h"
 
@@ -438,6 +440,8 @@ static hilo_status walk(const struct ir_module *m, struct opt_map *map, ir_regio
                 HILO_TRY(map ? expand(map, op, which) : HILO_NOT_FOUND);
             else if (opt_is_approx_top_k(m, op))
                 HILO_TRY(map ? opt_approx_top_k(map, op) : HILO_NOT_FOUND);
+            else if (opt_is_ragged_all_to_all(m, op))
+                HILO_TRY(map ? opt_ragged_all_to_all(map, op) : HILO_NOT_FOUND);
             else if (opt_has_numerics(m, op))
                 HILO_TRY(map ? opt_numerics(map, op) : HILO_NOT_FOUND);
         }

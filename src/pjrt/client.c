@@ -451,7 +451,8 @@ struct pjrt_error *pjrt_Device_MemoryStats(struct pjrt_Device_MemoryStats *a) {
         a->bytes_limit = (int64_t)m.all / n;
         a->peak_bytes_in_use_is_set = true;
     }
-    a->bytes_limit_is_set = a->bytes_limit > 0;
+    a->bytes_reservable_limit = a->bytes_limit; /* nothing is set aside for others */
+    a->bytes_limit_is_set = a->bytes_reservable_limit_is_set = a->bytes_limit > 0;
     return NULL;
 }
 

@@ -149,7 +149,8 @@ static hilo_status partition(struct pjrt_executable *x, struct ir_module *m, str
     struct pjrt_partitioner *p = pjrt_partitioner_new(x->client, !x->again, &by);
     if (!p)
         return HILO_RESOURCE_EXHAUSTED;
-    hilo_status status = run_passes(m, "inline,partition,dce,combine", &by, d); /* without the functions that were called */
+    /* without the functions that were called */
+    hilo_status status = run_passes(m, "inline,partition,dce,combine,async", &by, d);
     pjrt_partitioner_free(p);
     HILO_TRY(status);
     if (x->options.npartitions == 1 || !text)

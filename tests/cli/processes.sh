@@ -142,9 +142,9 @@ else
         same overlapped "overlap on $nodes nodes"
     done
 
-    # What is evaluated reaches the processes of its own node alone.
-    cat >evaluated.mlir <<'EOF'
-module @evaluated attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+    # An asynchronous collective is an exchange as others are.
+    cat >async.mlir <<'EOF'
+module @async attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
   func.func @main(%x: tensor<3xf32>) -> tensor<6xf32> {
     %f = "stablehlo.async_start"(%x) ({
     ^bb0(%y: tensor<3xf32>):
@@ -158,10 +158,31 @@ module @evaluated attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas =
   }
 }
 EOF
+    exits 0 run async.mlir --input random:1 --devices 2
+    mv out gathered
+    exits 0 run async.mlir --input random:1 --processes 2
+    same gathered 'asynchronous, by two nodes'
+
+    # What is evaluated reaches the processes of its own node alone.
+    cat >evaluated.mlir <<'EOF'
+module @evaluated attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+    %r = "stablehlo.all_reduce"(%x) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %p = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %m = "stablehlo.if"(%p) ({ stablehlo.return %a : tensor<f32> }, { stablehlo.return %b : tensor<f32> })
+          : (tensor<i1>) -> tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) {replica_groups = dense<[[0,1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 2, type = 0>,
+        use_global_device_ids} : (tensor<3xf32>) -> tensor<3xf32>
+    return %r : tensor<3xf32>
+  }
+}
+EOF
     exits 0 run evaluated.mlir --input random:1 --devices 2
     run run evaluated.mlir --input random:1 --processes 2
     [ "$status" != 0 ] && [ ! -s out ] && pass || fail 'evaluated by two nodes'
-    says 'all_gather' 'waits for processes of other nodes'
+    says 'all_reduce' 'waits for processes of other nodes'
 
     # begin NODE PROGRAM SECONDS RUNS: one of two nodes, in the background; its process is $!
     export HILO_NODE_DIR="$PWD/nodes" HILO_NODES=2

@@ -263,7 +263,8 @@ static void test_memory_limits(void **state) {
         assert_int_equal(c->topology.ndevices, 4 * n - 3);
         ARGS(Device_MemoryStats, .device = c->list[0]);
         OK(api->Device_MemoryStats(&a));
-        assert_true(a.bytes_limit_is_set);
+        assert_true(a.bytes_limit_is_set && a.bytes_reservable_limit_is_set);
+        assert_int_equal(a.bytes_reservable_limit, a.bytes_limit);
         limits[n - 1] = a.bytes_limit;
         client_destroy(c);
     }
