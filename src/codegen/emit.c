@@ -432,6 +432,10 @@ static void emit_node(struct emit *e, kir_val v) {
     case KIR_MMA:
         emit_warp(e, n);
         return;
+    case KIR_WGMMA:
+    case KIR_WGMMA_WAIT:
+        emit_wgmma(e, n);
+        return;
     case KIR_COPY_ASYNC:
     case KIR_COPY_COMMIT:
     case KIR_COPY_WAIT:
@@ -517,6 +521,7 @@ static void emit_survey(struct emit *e, kir_block b) {
         }
         e->unrolls |= n->op == KIR_LOOP && n->sub == KIR_UNROLLED;
         e->tiles |= n->op == KIR_TZERO || n->op == KIR_TLOAD;
+        e->wgmma |= n->op == KIR_WGMMA;
         if (n->body.i)
             emit_survey(e, n->body);
         if (n->other.i)
@@ -589,7 +594,7 @@ static void emit_buffers(struct emit *e) {
 void emit_kernel(struct emit *e, const struct kir *k) {
     e->k = k;
     e->nslots = e->width = 0;
-    e->tiles = e->streams = false;
+    e->tiles = e->streams = e->wgmma = false;
     e->masked_access_dummy = NULL;
     e->innermost = NULL;
     memset(e->warp_memory, 0, sizeof e->warp_memory);

@@ -7,7 +7,7 @@
  *   emit_op.c       pure ops                        emit_div.c   quotients and remainders
  *   emit_mem.c      loads, stores, tiles            emit_fp.c    floating-point formats in memory
  *   emit_address.c  addresses in innermost loops    emit_copy.c  asynchronous copies to scratch memory
- *   emit_warp.c     products by the lanes of a warp
+ *   emit_warp.c     products by the lanes of a warp  emit_wgmma.c  for GPUs: those by the lanes of a warpgroup
  *
  * Inside a VECTOR loop a value is one of three: UNIFORM, the same in all lanes, and computed once as a scalar; LINEAR, base + l
  * · stride in lane l (or per group of lanes), computed as the scalar of lane 0, from which the vector is made where it is
@@ -81,6 +81,7 @@ struct emit {
     uint32_t nslots;
     bool streams;         /* has stores past the caches */
     bool tiles;           /* uses the matrix unit */
+    bool wgmma;           /* uses that of warpgroups */
     LLVMValueRef warp_memory[3]; /* of processors: registers of a warp for products; NULL until needed */
     struct emit_loop *innermost; /* the open loop, when it has no loop inside; on processors */
     LLVMValueRef masked_access_dummy; /* eight bytes for the accesses of lanes that do not run; NULL until needed */
@@ -258,6 +259,8 @@ void emit_prefetch(struct emit *e, const struct kir_node *n);
 void emit_tile(struct emit *e, const struct kir_node *n);
 void emit_tile_config(struct emit *e);
 void emit_warp(struct emit *e, const struct kir_node *n); /* LDMATRIX, MMA */
+void emit_wgmma(struct emit *e, const struct kir_node *n); /* WGMMA, WGMMA_WAIT */
+void emit_wgmma_fence(struct emit *e); /* what a thread stored to shared memory is seen by products after the next barrier */
 void emit_copy(struct emit *e, const struct kir_node *n); /* COPY_ASYNC, COPY_COMMIT, COPY_WAIT */
 /* Whether lanes can be masked cheaply in all accesses of a loop; else its tail runs one by one. */
 bool emit_can_mask(const struct emit *e, kir_block body);

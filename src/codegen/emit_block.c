@@ -21,6 +21,8 @@ static LLVMValueRef block_register(struct emit *e, const char *name) {
 }
 
 static void block_barrier(struct emit *e) {
+    if (e->wgmma)
+        emit_wgmma_fence(e);
     emit_intrinsic(e, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
 }
 
@@ -63,6 +65,8 @@ struct barriers {
 static void node_uses(const struct barriers *s, const struct kir_node *n, uint8_t *uses) {
     if (n->op == KIR_LOAD || n->op == KIR_LDMATRIX)
         uses[n->of] |= USE_READ;
+    for (int i = 0; i < 2 && n->op == KIR_WGMMA; i++)
+        uses[kir_wgmma_buffer(n, i)] |= USE_READ;
     if (n->op == KIR_STORE)
         uses[n->of] |= USE_LANES;
     if (n->op == KIR_COPY_ASYNC) {
@@ -231,14 +235,15 @@ void emit_block_barrier(struct emit *e, kir_val v) {
 
 /* ---- the function ---------------------------------------------------------------------------- */
 
-/* The dynamic shared memory of all kernels of the module. */
+/* The dynamic shared memory of all kernels of the module. Factors of WGMMA lie in it as in scratch memory. */
 static LLVMValueRef block_shared(struct emit *e) {
     static const char name[] = "shared";
     LLVMValueRef g = e->l->GetNamedGlobal(e->module, name);
-    if (g)
-        return g;
-    g = e->l->AddGlobalInAddressSpace(e->module, e->l->ArrayType(e->i8, 0), name, SPACE_SHARED);
-    e->l->SetAlignment(g, 64);
+    bool fresh = !g;
+    if (fresh)
+        g = e->l->AddGlobalInAddressSpace(e->module, e->l->ArrayType(e->i8, 0), name, SPACE_SHARED);
+    if (fresh || e->wgmma)
+        e->l->SetAlignment(g, e->wgmma ? KIR_WGMMA_ALIGN : 64);
     return g;
 }
 

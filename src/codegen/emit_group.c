@@ -6,6 +6,8 @@
  * and more, and else each lane of a block of 256 has a store of its own. */
 #include "codegen/emit.h"
 
+#include "kir/node.h"
+
 enum { GROUP_BYTES = 16 };
 
 struct emit_group {
@@ -19,6 +21,8 @@ static void group_uses(const struct kir *k, kir_block b, uint32_t buffer, uint32
     for (kir_val v = kir_block_get(k, b)->first; emit_is(v); v = kir_get(k, v)->next) {
         const struct kir_node *n = kir_get(k, v);
         *loads += (n->op == KIR_LOAD || n->op == KIR_LDMATRIX) && n->of == buffer;
+        for (int i = 0; i < 2 && n->op == KIR_WGMMA; i++)
+            *loads += kir_wgmma_buffer(n, i) == buffer;
         *stores += (n->op == KIR_STORE || n->op == KIR_COPY_ASYNC) && n->of == buffer;
         *stores += n->op == KIR_COPY_WAIT && k->buffers.v[buffer].role == KIR_SCRATCH;
         if (n->body.i)

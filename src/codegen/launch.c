@@ -42,34 +42,40 @@ static uint64_t reduced_bytes(const struct kir *k, kir_block body, kir_block b) 
     return bytes;
 }
 
-static void survey(const struct kir *k, kir_block b, uint32_t *threads, uint64_t *area) {
+/* Threads, bytes of the area, and what its size is a multiple of: factors of WGMMA follow it. */
+struct survey {
+    uint32_t threads;
+    uint64_t area, align;
+};
+
+static void survey(const struct kir *k, kir_block b, struct survey *s) {
     for (kir_val v = kir_block_get(k, b)->first; emit_is(v); v = kir_get(k, v)->next) {
         const struct kir_node *n = kir_get(k, v);
         if (n->op == KIR_LOOP && n->sub == KIR_VECTOR) {
             uint64_t bytes = reduced_bytes(k, n->body, n->body) * n->width;
-            *threads = n->width > *threads ? n->width : *threads;
-            *area = bytes > *area ? bytes : *area;
+            s->threads = n->width > s->threads ? n->width : s->threads;
+            s->area = bytes > s->area ? bytes : s->area;
         }
+        s->align = n->op == KIR_WGMMA ? KIR_WGMMA_ALIGN : s->align;
         if (n->body.i)
-            survey(k, n->body, threads, area);
+            survey(k, n->body, s);
         if (n->other.i)
-            survey(k, n->other, threads, area);
+            survey(k, n->other, s);
     }
 }
 
 uint32_t cg_area_bytes(const struct kir *k, const struct target *t) {
-    uint32_t threads = t->warp_threads;
-    uint64_t area = 0;
-    survey(k, (kir_block){1}, &threads, &area);
-    area = threads == t->warp_threads ? 0 : area < LAUNCH_AREA ? area : LAUNCH_AREA;
-    return (uint32_t)(area + 63) & ~UINT32_C(63);
+    struct survey s = {t->warp_threads, 0, 64};
+    survey(k, (kir_block){1}, &s);
+    s.area = s.threads == t->warp_threads ? 0 : s.area < LAUNCH_AREA ? s.area : LAUNCH_AREA;
+    return (uint32_t)((s.area + s.align - 1) / s.align * s.align);
 }
 
 void cg_launch(const struct kir *k, const struct target *t, struct hilo_gpu_launch *out) {
-    uint64_t area = 0;
+    struct survey s = {t->warp_threads, 0, 64};
     int64_t extent = kir_grid_extent(k), most = INT32_MAX;
-    *out = (struct hilo_gpu_launch){.threads = t->warp_threads, .params = kir_param_count(k)};
-    survey(k, (kir_block){1}, &out->threads, &area);
+    survey(k, (kir_block){1}, &s);
+    *out = (struct hilo_gpu_launch){.threads = s.threads, .params = kir_param_count(k)};
     out->shared_bytes = cg_area_bytes(k, t);
     if (k->scratch_bytes > t->shared_bytes - out->shared_bytes) {
         out->slab_bytes = k->scratch_bytes;

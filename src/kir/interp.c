@@ -31,6 +31,15 @@ static int64_t read_lane(const struct run *r, kir_val v, uint32_t lane) { return
 /* The number of lanes of a node that are computed. */
 static uint32_t lanes_of(const struct run *r, kir_val v) { return r->lanes[v.i] > 1 ? r->active : 1; }
 
+static bool spend(struct run *r, uint64_t steps) {
+    if (r->steps < steps) {
+        diag_error(r->d, HILO_DEADLINE_EXCEEDED, "kernel %s: takes more steps than it may", r->k->name);
+        return false;
+    }
+    r->steps -= steps;
+    return true;
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static bool outside(struct run *r, uint32_t buffer, int64_t index) {
@@ -365,6 +374,64 @@ static void run_mma(struct run *r, const struct kir_node *n) {
     count(r, KIR_COUNT_TILE, (uint64_t)lanes * 4 * KIR_MMA_WORDS * kir_tile_factors((enum kir_tile)n->sub));
 }
 
+/* ---- warpgroups ------------------------------------------------------------------------------ */
+
+/* Where factors of an operand of WGMMA begin, for the warpgroup that begins at a lane; NULL, with a diagnostic. */
+static const uint8_t *wgmma_factors(struct run *r, const struct kir_node *n, int i, uint32_t first) {
+    uint32_t buffer = kir_wgmma_buffer(n, i);
+    int64_t at = read_lane(r, n->arg[i], first);
+    const uint8_t *p = element(r, buffer, at, kir_wgmma_bytes(n, i));
+    bool same = true;
+    for (uint32_t l = 1; l < KIR_WARPGROUP; l++)
+        same &= read_lane(r, n->arg[i], first + l) == at;
+    if (p && (!same || (r->k->buffers.v[buffer].offset + 2 * (uint64_t)at) % KIR_WGMMA_ALIGN)) {
+        diag_error(r->d, HILO_OUT_OF_RANGE, "kernel %s: factors of a warpgroup are not %s", r->k->name,
+                   same ? "aligned" : "the same for its lanes");
+        return NULL;
+    }
+    if (p)
+        count_access(r, KIR_COUNT_LOADS, kir_wgmma_bytes(n, i));
+    return p;
+}
+
+/* The 64 factors of a row of A, a column of B. */
+static void wgmma_line(const uint8_t *p, const struct kir_node *n, int i, uint32_t line, float *out) {
+    for (uint32_t t = 0; t < KIR_WGMMA_TERMS; t++) {
+        uint32_t far = kir_wgmma_across(n, i) ? t : line, near = kir_wgmma_across(n, i) ? line : t;
+        uint32_t unit = near % 64 / 8 ^ far % 8;
+        uint16_t x;
+        memcpy(&x, p + near / 64 * 8192 + far * 128 + unit * 16 + near % 8 * 2, sizeof x);
+        out[t] = n->sub == KIR_TILE_F16 ? (float)fp_decode(FP_F16, x) : bf16_to_f32(x);
+    }
+}
+
+static bool run_wgmma(struct run *r, const struct kir_node *n) {
+    uint32_t lanes = r->lanes[n->of];
+    int64_t *sums = rows_from(r, n->of, kir_wgmma_first(n));
+    for (uint32_t g = 0; g < lanes; g += KIR_WARPGROUP) {
+        const uint8_t *p = wgmma_factors(r, n, 0, g), *q = p ? wgmma_factors(r, n, 1, g) : NULL;
+        float a[KIR_WGMMA_ROWS][KIR_WGMMA_TERMS], b[KIR_WGMMA_TERMS];
+        if (!q)
+            return false;
+        for (uint32_t row = 0; row < KIR_WGMMA_ROWS; row++)
+            wgmma_line(p, n, 0, row, a[row]);
+        for (uint32_t column = 0; column < n->width; column++) {
+            wgmma_line(q, n, 1, column, b);
+            for (uint32_t row = 0; row < KIR_WGMMA_ROWS; row++) {
+                uint32_t lane = row / 16 * KIR_WARP + row % 8 * 4 + column % 8 / 2;
+                uint32_t i = column / 8 * 4 + row % 16 / 8 * 2 + column % 2;
+                int64_t *sum = &sums[(size_t)i * lanes + g + lane];
+                float x = fp_f32_from_bits((uint32_t)*sum);
+                for (uint32_t t = 0; t < KIR_WGMMA_TERMS; t++)
+                    x = __builtin_fmaf(a[row][t], b[t], x);
+                *sum = kir_narrow(KIR_F32, fp_f32_bits(x));
+            }
+        }
+    }
+    count(r, KIR_COUNT_TILE, (uint64_t)lanes / 2 * KIR_WGMMA_TERMS * n->width);
+    return true;
+}
+
 /* ---- control --------------------------------------------------------------------------------- */
 
 static bool run_block(struct run *r, kir_block b);
@@ -444,6 +511,8 @@ static bool run_node(struct run *r, kir_val v) {
     case KIR_PREFETCH: return true;
     case KIR_LDMATRIX: return run_ldmatrix(r, n);
     case KIR_MMA: run_mma(r, n); return true;
+    case KIR_WGMMA: return spend(r, (uint64_t)r->lanes[n->of] * n->width) && run_wgmma(r, n);
+    case KIR_WGMMA_WAIT: return true; /* the products have been added: nothing may see when */
     case KIR_COPY_ASYNC: return run_copy(r, n);
     case KIR_COPY_COMMIT: r->groups++; return true;
     case KIR_COPY_WAIT: wait_copies(r, (uint64_t)n->imm); return true;
@@ -464,15 +533,6 @@ static bool run_node(struct run *r, kir_val v) {
         r->values[v.i][l] = kir_eval(n, from, KIR_IS(n->arg[0]) ? read_lane(r, n->arg[0], l) : 0,
                                      KIR_IS(n->arg[1]) ? read_lane(r, n->arg[1], l) : 0,
                                      KIR_IS(n->arg[2]) ? read_lane(r, n->arg[2], l) : 0);
-    return true;
-}
-
-static bool spend(struct run *r, uint64_t steps) {
-    if (r->steps < steps) {
-        diag_error(r->d, HILO_DEADLINE_EXCEEDED, "kernel %s: takes more steps than it may", r->k->name);
-        return false;
-    }
-    r->steps -= steps;
     return true;
 }
 

@@ -501,6 +501,18 @@ void kir_mma(struct kir *k, enum kir_tile format, kir_val sums, int64_t sum, kir
     kir_put(k, k->at, &n);
 }
 
+void kir_wgmma(struct kir *k, enum kir_tile format, kir_val sums, int64_t first, struct kir_factors a, struct kir_factors b,
+               uint32_t columns) {
+    struct kir_node n = {.op = KIR_WGMMA, .sub = (uint8_t)format, .of = sums.i, .width = columns, .arg = {a.at, b.at},
+                         .imm = kir_wgmma_imm(first, a.across, b.across, a.buffer, b.buffer)};
+    kir_put(k, k->at, &n);
+}
+
+void kir_wgmma_wait(struct kir *k, kir_val sums) {
+    struct kir_node n = {.op = KIR_WGMMA_WAIT, .of = sums.i};
+    kir_put(k, k->at, &n);
+}
+
 void kir_copy_async(struct kir *k, uint32_t buffer, kir_val index, uint32_t from, kir_val at, kir_val guard, int64_t elements) {
     int64_t holds;
     if (KIR_IS(guard) && kir_is_const(k, guard, &holds) && holds)

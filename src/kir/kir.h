@@ -67,12 +67,25 @@ enum kir_loop {
    extents, IF conditions and WHILE do not depend on the lane. VECTOR loops do not nest. */
 
 enum kir_cmp { KIR_EQ, KIR_NE, KIR_LT, KIR_LE, KIR_GT, KIR_GE };
-/* Formats of A and B of TMUL and MMA; f16: of MMA only. */
+/* Formats of A and B of TMUL, MMA and WGMMA; f16: not of TMUL. */
 enum kir_tile { KIR_TILE_BF16, KIR_TILE_S8S8, KIR_TILE_U8S8, KIR_TILE_S8U8, KIR_TILE_U8U8, KIR_TILE_F16, KIR_TILE_COUNT };
 /* MMA and LDMATRIX: lane l of a warp holds, of A in register i the word l%4 + 4·(i/2) of row l/4 + 8·(i%2); of B in register i
    the word l%4 + 4·i of column l/4; of the sums in register i row l/4 + 8·(i/2), column 2·(l%4) + i%2. A row of A and a column
    of B are 8 words of factors that follow one another in the sum. LDMATRIX: in register i word l%4 of row l/4 of matrix i. */
 enum kir_warp { KIR_WARP = 32, KIR_MMA_ROWS = 16, KIR_MMA_COLUMNS = 8, KIR_MMA_WORDS = 8 };
+/* WGMMA: sums are where MMA has them, those of rows 16w … 16w + 15 in warp w of the warpgroup, those of columns 8j … 8j + 7 in
+   registers 4j … 4j + 3. Factors lie in lines of 128 bytes, or 64 factors, which are the rows of A and the columns of B; or, of
+   an operand that lies across the sum, its terms: line t then has factor t of 64 rows or columns, and those of the next 64 are
+   8192 bytes after them. In line i the 16 bytes u of 8 are in place of the 16 bytes u ^ i%8, so that eight lines use all
+   banks. */
+enum kir_wgmma {
+    KIR_WARPGROUP = 128,     /* lanes */
+    KIR_WGMMA_ROWS = 64,
+    KIR_WGMMA_TERMS = 64,
+    KIR_WGMMA_COLUMNS = 256, /* at most; multiples of 8, of 64 where B lies across the sum */
+    KIR_WGMMA_ALIGN = 1024,  /* bytes */
+    KIR_WGMMA_BUFFERS = 1 << 15
+};
 enum { KIR_U = 1, KIR_NT = 2, KIR_T = 4 };                        /* flags */
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -85,9 +98,10 @@ struct kir_node {
     uint8_t type;      /* enum kir_type of its value */
     uint8_t sub;       /* enum kir_loop, kir_cmp, kir_math, kir_tile; ACC: enum kir_op */
     uint8_t flags;
-    uint32_t of;       /* GET, SET, ACC, MMA: node of the REG; ops on memory: buffer, COPY_ASYNC: that is written */
+    uint32_t of;       /* GET, SET, ACC, MMA, WGMMA, WGMMA_WAIT: node of the REG; ops on memory: buffer, COPY_ASYNC: that is
+                          written */
     kir_val arg[3];    /* 0 = absent */
-    uint32_t width;    /* VECTOR loops: lanes, a power of two */
+    uint32_t width;    /* VECTOR loops: lanes, a power of two; WGMMA: columns */
     int64_t imm;
     kir_block body, other; /* LOOP, IF, WHILE */
     kir_block block;   /* that contains it */
@@ -115,7 +129,7 @@ enum kir_count {
     KIR_COUNT_DOT2,
     KIR_COUNT_DOT4,
     KIR_COUNT_DOT2_BF16,
-    KIR_COUNT_TILE, /* of TMUL and MMA */
+    KIR_COUNT_TILE, /* of TMUL, MMA and WGMMA */
     KIR_COUNT_LOADS,
     KIR_COUNT_LOADED_BYTES,
     KIR_COUNT_STORES,
@@ -206,6 +220,16 @@ void kir_prefetch(struct kir *k, uint32_t buffer, kir_val index);
    of A from `a` on and of B from `b` on. */
 void kir_ldmatrix(struct kir *k, unsigned flags, kir_val reg, int64_t first, uint32_t buffer, kir_val index);
 void kir_mma(struct kir *k, enum kir_tile format, kir_val sums, int64_t sum, kir_val lhs, int64_t a, kir_val rhs, int64_t b);
+/* An operand of WGMMA: a buffer, an index; whether it lies across the sum. */
+struct kir_factors {
+    uint32_t buffer;
+    kir_val at;
+    bool across;
+};
+/* Sums from register `first` on of `sums` += products of 64 rows of A by `columns` columns of B; the wait for them. */
+void kir_wgmma(struct kir *k, enum kir_tile format, kir_val sums, int64_t first, struct kir_factors a, struct kir_factors b,
+               uint32_t columns);
+void kir_wgmma_wait(struct kir *k, kir_val sums);
 /* `elements` elements of a buffer from `at` on to another one from `index` on; zeros where guard (none = holds) is false. */
 void kir_copy_async(struct kir *k, uint32_t buffer, kir_val index, uint32_t from, kir_val at, kir_val guard, int64_t elements);
 void kir_copy_commit(struct kir *k);

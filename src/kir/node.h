@@ -21,11 +21,26 @@ static inline bool kir_is_pure(const struct kir_node *n) {
 bool kir_is_const_load(const struct kir *k, const struct kir_node *n);
 /* The REG that a node changes; 0 = none. */
 static inline uint32_t kir_changes(const struct kir_node *n) {
-    bool writes = n->op == KIR_SET || n->op == KIR_ACC || n->op == KIR_MMA;
+    bool writes = n->op == KIR_SET || n->op == KIR_ACC || n->op == KIR_MMA || n->op == KIR_WGMMA ||
+                  n->op == KIR_WGMMA_WAIT;
     return writes ? n->of : n->op == KIR_LDMATRIX ? n->arg[1].i : 0;
 }
 /* The first register of operand i of MMA: 0 the sums, 1 A, 2 B. */
 static inline uint32_t kir_mma_first(const struct kir_node *n, int i) { return (uint32_t)(n->imm >> 16 * i) & 0xFFFF; }
+/* The parts of imm of WGMMA: the first register of the sums; of A (i = 0), of B (1) whether it lies across the sum, its
+   buffer. */
+static inline int64_t kir_wgmma_imm(int64_t first, bool a_across, bool b_across, uint32_t a, uint32_t b) {
+    return first | (int64_t)a_across << 16 | (int64_t)b_across << 17 | (int64_t)a << 32 | (int64_t)b << 47;
+}
+static inline uint32_t kir_wgmma_first(const struct kir_node *n) { return (uint32_t)n->imm & 0xFFFF; }
+static inline bool kir_wgmma_across(const struct kir_node *n, int i) { return n->imm >> (16 + i) & 1; }
+static inline uint32_t kir_wgmma_buffer(const struct kir_node *n, int i) {
+    return (uint32_t)(n->imm >> (i ? 47 : 32)) & (KIR_WGMMA_BUFFERS - 1);
+}
+/* Bytes of its scratch memory that WGMMA reads of an operand. */
+static inline uint32_t kir_wgmma_bytes(const struct kir_node *n, int i) {
+    return (i ? n->width : KIR_WGMMA_ROWS) * KIR_WGMMA_TERMS * 2;
+}
 /* Factors in a word of a format. */
 static inline uint32_t kir_tile_factors(enum kir_tile t) { return t == KIR_TILE_BF16 || t == KIR_TILE_F16 ? 2 : 4; }
 /* Whether the bytes of A (i = 0), of B (1) have no sign. */

@@ -244,6 +244,29 @@ static hilo_status copy_operands(struct parser *p, struct kir_node *n) {
     return accept_word(p, "when") ? value(p, &n->arg[2]) : HILO_OK;
 }
 
+/* %1[0], b0[%2] across, b1[%3], 256 */
+static hilo_status wgmma_operands(struct parser *p, struct kir_node *n) {
+    struct kir_node from[2] = {{0}, {0}};
+    kir_val sums;
+    int64_t first, columns;
+    bool across[2];
+    HILO_TRY(registers(p, &sums, &first));
+    for (int i = 0; i < 2; i++) {
+        HILO_TRY(expect(p, ','));
+        HILO_TRY(place(p, &from[i]));
+        if (from[i].of >= KIR_WGMMA_BUFFERS)
+            return parse_fail(p, p->at, "expected one of the first %d buffers", KIR_WGMMA_BUFFERS);
+        n->arg[i] = from[i].arg[0];
+        across[i] = accept_word(p, "across");
+    }
+    HILO_TRY(expect(p, ','));
+    HILO_TRY(integer(p, 8, KIR_WGMMA_COLUMNS, &columns));
+    n->of = sums.i;
+    n->width = (uint32_t)columns;
+    n->imm = kir_wgmma_imm(first, across[0], across[1], from[0].of, from[1].of);
+    return HILO_OK;
+}
+
 static hilo_status operands(struct parser *p, struct kir_node *n) {
     int64_t x[3];
     kir_val regs[3];
@@ -280,6 +303,11 @@ static hilo_status operands(struct parser *p, struct kir_node *n) {
         HILO_TRY(registers(p, &n->arg[1], &n->imm));
         HILO_TRY(expect(p, ','));
         return place(p, n);
+    case KIR_WGMMA: return wgmma_operands(p, n);
+    case KIR_WGMMA_WAIT:
+        HILO_TRY(value(p, &regs[0]));
+        n->of = regs[0].i;
+        return HILO_OK;
     case KIR_COPY_ASYNC: return copy_operands(p, n);
     case KIR_COPY_COMMIT: return HILO_OK;
     case KIR_COPY_WAIT: return integer(p, 0, KIR_MOST_GROUPS, &n->imm);
@@ -408,7 +436,7 @@ static hilo_status op_head(struct parser *p, struct kir_node *n) {
     bool ok = op == KIR_CMP    ? sub_named(p, KIR_GE + 1, cmp_name, &n->sub)
               : op == KIR_MATH ? sub_named(p, KIR_MATH_COUNT, math_name, &n->sub)
               : op == KIR_ACC  ? sub_named(p, KIR_OP_COUNT, op_name, &n->sub)
-              : op == KIR_TMUL || op == KIR_MMA ? sub_named(p, KIR_TILE_COUNT, tile_name, &n->sub)
+              : op == KIR_TMUL || op == KIR_MMA || op == KIR_WGMMA ? sub_named(p, KIR_TILE_COUNT, tile_name, &n->sub)
                                : true;
     while (ok && p->at < p->text.n && p->text.p[p->at] == '.') {
         p->at++;

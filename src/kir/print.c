@@ -83,7 +83,7 @@ static void print_name(const struct printer *p, const struct kir_node *n) {
     const char *sub = n->op == KIR_CMP    ? cmp_names[n->sub]
                       : n->op == KIR_MATH ? kir_math_get((enum kir_math)n->sub)->name
                       : n->op == KIR_ACC  ? kir_op_get((enum kir_op)n->sub)->name
-                      : n->op == KIR_TMUL || n->op == KIR_MMA ? tile_names[n->sub]
+                      : n->op == KIR_TMUL || n->op == KIR_MMA || n->op == KIR_WGMMA ? tile_names[n->sub]
                                           : NULL;
     if (sub)
         strbuf_printf(p->out, ".%s", sub);
@@ -156,6 +156,16 @@ static void print_operands(const struct printer *p, const struct kir_node *n) {
             print_registers(p, i ? n->arg[i - 1].i : n->of, kir_mma_first(n, i));
         }
         break;
+    case KIR_WGMMA:
+        print_registers(p, n->of, kir_wgmma_first(n));
+        for (int i = 0; i < 2; i++) {
+            strbuf_puts(out, ", ");
+            print_place(p, kir_wgmma_buffer(n, i), n->arg[i]);
+            strbuf_puts(out, kir_wgmma_across(n, i) ? " across" : "");
+        }
+        strbuf_printf(out, ", %u", (unsigned)n->width);
+        break;
+    case KIR_WGMMA_WAIT: print_value(p, (kir_val){n->of}); break;
     case KIR_TMUL:
         strbuf_printf(out, "%d, %d, %d", (int)(n->imm & 7), (int)(n->imm >> 3 & 7), (int)(n->imm >> 6 & 7));
         break;

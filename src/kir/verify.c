@@ -122,6 +122,24 @@ static const char *flaw_of_warp(const struct kir *k, const struct kir_node *n) {
                ? "must have an index of type i64 and four registers of i32" : NULL;
 }
 
+static const char *flaw_of_wgmma(const struct kir *k, const struct kir_node *n) {
+    uint32_t first = n->op == KIR_WGMMA ? kir_wgmma_first(n) : 0, columns = n->op == KIR_WGMMA ? n->width : 2;
+    if (!has_registers(k, n->of, first, columns / 2, KIR_F32) || k->nodes.v[n->of].imm > KIR_WGMMA_COLUMNS)
+        return "must have registers of f32 for its sums, of 256 at most";
+    if (n->op == KIR_WGMMA_WAIT)
+        return NULL;
+    if (n->sub != KIR_TILE_BF16 && n->sub != KIR_TILE_F16)
+        return "must have factors of bf16 or f16";
+    if (columns < 8 || columns > KIR_WGMMA_COLUMNS || columns % (kir_wgmma_across(n, 1) ? KIR_WGMMA_TERMS : 8))
+        return "must have 8 to 256 columns, a multiple of 8, across the sum of 64";
+    for (int i = 0; i < 2; i++) {
+        const struct kir_buffer *b = &k->buffers.v[kir_wgmma_buffer(n, i)];
+        if (kir_wgmma_buffer(n, i) >= k->buffers.n || b->role != KIR_SCRATCH || ir_dtype_get(b->dtype)->bytes != 2)
+            return "must read scratch memory of elements of 16 bits";
+    }
+    return arg_type(k, n, 0) != KIR_I64 || arg_type(k, n, 1) != KIR_I64 ? "must have indices of type i64" : NULL;
+}
+
 static const char *flaw_of_copy(const struct kir *k, const struct kir_node *n) {
     uint32_t from = kir_copy_from(n);
     if (n->op == KIR_COPY_COMMIT)
@@ -206,6 +224,8 @@ const char *kir_flaw(const struct kir *k, const struct kir_node *n) {
     case KIR_TZERO: return n->imm < 0 || n->imm > 7 ? "must name one of 8 tiles" : NULL;
     case KIR_LDMATRIX:
     case KIR_MMA: return flaw_of_warp(k, n);
+    case KIR_WGMMA:
+    case KIR_WGMMA_WAIT: return flaw_of_wgmma(k, n);
     case KIR_COPY_ASYNC:
     case KIR_COPY_COMMIT:
     case KIR_COPY_WAIT: return flaw_of_copy(k, n);
@@ -222,6 +242,7 @@ struct facts {
     bool seen, alive; /* alive: in scope */
     bool varies;      /* from lane to lane */
     bool constant;    /* after unrolled loops are expanded */
+    bool in_flight;   /* REG: products of warpgroups are added to it */
 };
 
 struct verify {
@@ -232,6 +253,7 @@ struct verify {
     kir_val vector;      /* the current loop */
     kir_val grid;        /* of the kernel */
     bool in_grid;
+    uint32_t in_flight;  /* REGs */
 };
 
 static hilo_status flawed(struct verify *c, kir_val v, const char *what) {
@@ -302,11 +324,39 @@ static hilo_status check_warp(struct verify *c, kir_val v) {
     kir_val of = {kir_changes(n)};
     if (!KIR_IS(c->vector) || KIR_IS(loop->arg[0]) || loop->imm != loop->width || loop->width % KIR_WARP)
         return flawed(c, v, "must stand in a vector loop of one step that runs all lanes of warps");
+    if ((n->op == KIR_WGMMA || n->op == KIR_WGMMA_WAIT) && loop->width % KIR_WARPGROUP)
+        return flawed(c, v, "must stand in a vector loop of whole warpgroups");
     if (!KIR_IS(of))
         return HILO_OK;
     if (!c->facts[of.i].alive || !in_vector(c, of))
         return flawed(c, v, "changes registers that are not of the lanes");
     c->facts[of.i].varies = true;
+    return HILO_OK;
+}
+
+/* What may stand between products of a warpgroup and the wait for them. */
+static hilo_status check_in_flight(struct verify *c, kir_val v) {
+    const struct kir_node *n = kir_get(c->k, v);
+    uint32_t reg = n->op == KIR_GET ? n->of : kir_changes(n);
+    bool stores = n->op == KIR_COPY_ASYNC || (n->op == KIR_STORE && c->k->buffers.v[n->of].role == KIR_SCRATCH);
+    bool used = reg && c->facts[reg].in_flight;
+    for (int i = 0; i < 2 && n->op == KIR_MMA; i++)
+        used |= c->facts[n->arg[i].i].in_flight;
+    if (n->op == KIR_WGMMA_WAIT) {
+        if (!used)
+            return flawed(c, v, "waits for registers to which no products are added");
+        c->facts[reg].in_flight = false;
+        c->in_flight--;
+        return HILO_OK;
+    }
+    if (c->in_flight && (n->body.i || n->other.i))
+        return flawed(c, v, "stands between products of warpgroups and the wait for them");
+    if (c->in_flight && stores)
+        return flawed(c, v, "changes scratch memory that products which are not waited for may read");
+    if (used)
+        return flawed(c, v, "uses sums before their products are waited for");
+    c->facts[reg].in_flight = n->op == KIR_WGMMA;
+    c->in_flight += n->op == KIR_WGMMA;
     return HILO_OK;
 }
 
@@ -402,11 +452,12 @@ static hilo_status check_node(struct verify *c, kir_val v) {
         return flawed(c, v, flaw);
     HILO_TRY(check_operands(c, v));
     if (n->op == KIR_LOOP || n->op == KIR_IF || n->op == KIR_WHILE)
-        return check_flow(c, v);
+        return c->in_flight ? check_in_flight(c, v) : check_flow(c, v);
     if (n->op == KIR_GET || n->op == KIR_SET || n->op == KIR_ACC)
         HILO_TRY(check_register(c, v));
     if (n->op >= KIR_LDMATRIX && n->op < KIR_TZERO)
         HILO_TRY(check_warp(c, v));
+    HILO_TRY(check_in_flight(c, v));
     if (KIR_IS(c->vector) && n->op >= KIR_TZERO)
         return flawed(c, v, "stands in a vector loop");
     if (KIR_IS(c->grid) && !c->in_grid && touches_memory(n) && !kir_is_const_load(c->k, n))
@@ -426,6 +477,8 @@ static hilo_status check_block(struct verify *c, kir_block b) {
             return flawed(c, v, "is not where it says");
         HILO_TRY(check_node(c, v));
     }
+    if (c->in_flight)
+        return flawed(c, prev, "ends a block before the products of warpgroups in it are waited for");
     if (owner->op == KIR_WHILE && owner->other.i == b.i) {
         if (!c->facts[owner->arg[0].i].alive)
             return flawed(c, data->owner, "has a condition that its test does not compute");

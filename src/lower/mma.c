@@ -1,6 +1,7 @@
 /* Contractions by the matrix units of a GPU, a part of the schedule in shared.c: each of the eight warps of a block has
  * fragments of 16 rows by 8 columns of sums in its registers, and reads those of the factors from scratch memory, 16 bytes a
- * thread. Factors stay in their narrow type. */
+ * thread. Factors stay in their narrow type. Units of warpgroups read factors from scratch memory themselves: each of the two
+ * warpgroups of a block has 64 rows of sums, a warp 16 of them. */
 #include "lower/shared.h"
 
 #include <math.h>
@@ -75,6 +76,36 @@ bool mma_choose(struct shared *s) {
     return true;
 }
 
+/* The columns that take the least time, likewise: what a slab of 64 columns costs besides is about a half of it. */
+static void choose_columns(struct shared *s) {
+    double least = INFINITY, rows = ceil((double)s->side[0].lines.size / (double)s->side[0].size);
+    for (int64_t columns = KIR_WGMMA_COLUMNS; columns >= KIR_WGMMA_TERMS; columns /= 2) {
+        double blocks = rows * (double)s->batch.size * ceil((double)s->side[1].lines.size / (double)columns);
+        double time = ceil(blocks / s->c->l->target->cores) * (double)(columns + KIR_WGMMA_TERMS / 2);
+        if (time < least) {
+            least = time;
+            s->side[1].size = s->side[1].each = columns;
+        }
+    }
+}
+
+bool wgmma_choose(struct shared *s) {
+    const struct lower *l = s->c->l;
+    bool large = s->side[0].lines.size >= KIR_WGMMA_ROWS && s->side[1].lines.size >= KIR_WGMMA_TERMS;
+    /* scratch memory that begins where factors have to */
+    if (l->kernel->strict || !l->target->wgmma || !large || l->k->scratch_bytes % KIR_WGMMA_ALIGN || !find_format(s) ||
+        s->c->acc != KIR_F32)
+        return false;
+    s->side[0].each = KIR_MMA_ROWS;
+    s->side[0].size = SHARED_THREADS / KIR_WARP * KIR_MMA_ROWS;
+    choose_columns(s);
+    s->mma = s->wgmma = true;
+    s->depth = KIR_WGMMA_TERMS;
+    for (uint32_t i = 0; i < 2; i++)
+        s->side[i].unit = s->side[i].access = SHARED_ACCESS / ir_dtype_get(s->side[i].dtype)->bytes;
+    return true;
+}
+
 int64_t mma_sums(const struct shared *s) {
     return 2 * 4 * fragments(s, 0) * fragments(s, 1);
 }
@@ -84,6 +115,11 @@ int64_t mma_sums(const struct shared *s) {
 void mma_begin(struct shared *s) {
     struct lower *l = s->c->l;
     kir_val warp = lower_div(l, s->lane, KIR_WARP);
+    if (s->wgmma) {
+        s->side[0].thread = lower_mul(l, warp, KIR_MMA_ROWS);
+        s->side[1].thread = kir_i64(l->k, 0);
+        return;
+    }
     s->side[0].thread = lower_mul(l, lower_div(l, warp, MMA_WARP_COLUMNS), s->side[0].each);
     s->side[1].thread = lower_mul(l, lower_rem(l, warp, MMA_WARP_COLUMNS), s->side[1].each);
 }
@@ -107,8 +143,25 @@ static void read_fragments(struct shared *s, uint32_t side, kir_val first) {
     }
 }
 
+/* The 64 rows of a warpgroup, by all columns; of a left operand, each 64 rows are side by side in either layout. */
+static void multiply_by_groups(struct shared *s, kir_val sums) {
+    struct lower *l = s->c->l;
+    struct kir_factors factors[2];
+    kir_val group = lower_mul(l, lower_div(l, s->lane, KIR_WARPGROUP), KIR_WGMMA_ROWS * KIR_WGMMA_TERMS);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct panel *p = &s->side[i];
+        factors[i] = (struct kir_factors){p->scratch, i ? p->stage : lower_add(l, p->stage, group), !p->along_sum};
+    }
+    kir_wgmma(l->k, s->format, sums, 0, factors[0], factors[1], (uint32_t)s->side[1].size);
+    kir_wgmma_wait(l->k, sums);
+}
+
 void mma_multiply(struct shared *s, kir_val sums) {
     struct lower *l = s->c->l;
+    if (s->wgmma) {
+        multiply_by_groups(s, sums);
+        return;
+    }
     int64_t step = 2 * s->side[0].access;
     kir_val first = lower_mul(l, kir_loop(l->k, KIR_UNROLLED, s->depth / step, 0), step);
     for (uint32_t i = 0; i < 2; i++) {

@@ -75,13 +75,22 @@ static void find_layout(struct shared *s) {
 }
 
 /* Elements between lines in scratch memory, or between terms. Lines are an odd number of accesses apart, so that threads read
-   different banks. */
+   different banks; WGMMA has them closely, swizzled. */
 static int64_t panel_stride(const struct shared *s, const struct panel *p) {
+    if (s->wgmma)
+        return KIR_WGMMA_TERMS;
     return p->along_sum ? s->depth + p->access : p->size + (s->mma ? p->access : 0);
 }
 
 kir_val shared_place(struct lower *l, const struct shared *s, const struct panel *p, kir_val line, kir_val term) {
     kir_val far = p->along_sum ? line : term, near = p->along_sum ? term : line;
+    if (s->wgmma) {
+        kir_val group = lower_mul(l, lower_div(l, near, KIR_WGMMA_TERMS), KIR_WGMMA_TERMS * KIR_WGMMA_TERMS);
+        kir_val unit = lower_div(l, lower_rem(l, near, KIR_WGMMA_TERMS), p->access);
+        unit = lower_mul(l, kir_op2(l->k, KIR_XOR, 0, unit, lower_rem(l, far, 8)), p->access);
+        kir_val place = lower_add(l, lower_add(l, group, lower_mul(l, far, KIR_WGMMA_TERMS)), unit);
+        return lower_add(l, p->stage, lower_add(l, place, lower_rem(l, near, p->access)));
+    }
     return lower_add(l, p->stage, lower_add(l, lower_mul(l, far, panel_stride(s, p)), near));
 }
 
@@ -95,7 +104,7 @@ static kir_val thread_line(struct lower *l, const struct panel *p, int64_t group
 
 /* Elements of a slab in scratch memory. */
 static int64_t panel_slab(const struct shared *s, const struct panel *p) {
-    return (p->along_sum ? p->size : s->depth) * panel_stride(s, p);
+    return s->wgmma ? p->size * s->depth : (p->along_sum ? p->size : s->depth) * panel_stride(s, p);
 }
 
 /* ---- guards ----------------------------------------------------------------------------------- */
@@ -405,6 +414,15 @@ bool contract_shared(struct contraction *c) {
     divide_axes(&s);
     if (s.side[0].lines.size < SHARED_LEAST || s.side[1].lines.size < SHARED_LEAST || s.terms == 0 || s.batch.size == 0)
         return false;
+    struct shared grouped = s;
+    if (wgmma_choose(&grouped)) {
+        find_layout(&grouped);
+        choose_stages(&grouped);
+    }
+    if (grouped.stages > 1) {
+        build(&grouped);
+        return true;
+    }
     if (!mma_choose(&s))
         choose_tile(&s);
     find_layout(&s);

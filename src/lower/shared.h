@@ -33,6 +33,7 @@ struct shared {
     int64_t stages; /* slabs in scratch memory at once, which asynchronous copies fill; 1 = they go through registers */
     bool terms_guarded;
     bool mma;             /* matrix units of warps, */
+    bool wgmma;           /* or, besides, of warpgroups, */
     enum kir_tile format; /* of this format */
     kir_val lane, guard;  /* guard: around the contraction */
 };
@@ -41,8 +42,10 @@ kir_val shared_place(struct lower *l, const struct shared *s, const struct panel
 /* Sets the axes to a line of the tile. */
 void shared_set_line(struct shared *s, struct panel *p, kir_val line);
 
-/* mma.c: chooses the tile; false where there is no unit for the contraction. */
+/* mma.c: chooses the tile; false where there is no unit for the contraction. wgmma_choose: a unit of warpgroups, of which both
+   operands have to be copied. */
 bool mma_choose(struct shared *s);
+bool wgmma_choose(struct shared *s);
 int64_t mma_sums(const struct shared *s); /* registers of a thread */
 void mma_begin(struct shared *s);         /* registers, before the loop over slabs */
 void mma_multiply(struct shared *s, kir_val sums);

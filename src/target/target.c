@@ -24,6 +24,7 @@ struct gpu_row {
     size_t shared;
     uint32_t multiprocessors;
     double memory, link, f32, f64, f16, s8;
+    bool wgmma;
 };
 struct row {
     const char *name, *base;
@@ -106,6 +107,7 @@ static void set_gpu(struct target *t, const struct gpu_row *r) {
     t->f64_rate = r->f64 * 1000;
     t->f16_tile_rate = r->f16 * 1000;
     t->s8_tile_rate = r->s8 * 1000;
+    t->wgmma = r->wgmma;
     t->compute_rate = t->f32_rate / 2;
 }
 
@@ -233,8 +235,8 @@ void target_print(const struct target *t, struct strbuf *out) {
     if (t->tile_rows)
         strbuf_printf(out, "tiles %u x %u B x %u\n", t->tile_rows, t->tile_row_bytes, t->tile_registers);
     if (t->block_threads) {
-        strbuf_printf(out, "blocks %u threads, %zu KiB shared, PTX %s\n", t->block_threads, t->shared_bytes >> 10,
-                      t->ptx_version);
+        strbuf_printf(out, "blocks %u threads, %zu KiB shared, PTX %s%s\n", t->block_threads, t->shared_bytes >> 10,
+                      t->ptx_version, t->wgmma ? ", wgmma" : "");
         strbuf_printf(out, "rates %g f32, %g f64, %g f16, %g s8 ops/ns, link %g B/ns\n", t->f32_rate, t->f64_rate,
                       t->f16_tile_rate, t->s8_tile_rate, t->link_rate);
     }

@@ -47,6 +47,7 @@ struct target {
     const char *ptx_version;          /* in the header of its code */
     double f32_rate, f64_rate;        /* operations/ns, two for a multiply-add */
     double f16_tile_rate, s8_tile_rate; /* of matrix units */
+    bool wgmma;                       /* matrix units that 128 threads use together, with factors in shared memory */
 
     /* memory */
     size_t l1_bytes, l2_bytes, l3_bytes; /* data caches: of a core, of a core, shared (0 = unknown) */

@@ -24,6 +24,17 @@ struct copies {
     uint32_t n, cap, groups;
 };
 
+/* Products of a warpgroup that a warp has begun: the 16 bytes in shared memory that they read, their group; groups that it has
+   committed; what it did, which the warps of a group have in common. */
+struct products {
+    struct product { const struct insn *by; uint32_t group, n; uint64_t *units; } *v;
+    uint32_t n, cap, groups;
+    uint64_t trail;
+};
+/* When a thread ordered its stores before products: last, in which phase, and last in an earlier phase. */
+struct fence { uint64_t last, earlier; uint32_t phase; };
+enum { TOUCHED = 1, IN_FLIGHT = 2 }; /* a register: since the last wgmma.fence; products are added to it */
+
 struct machine {
     const struct kernel *k;
     const struct ptx_buffer *params;
@@ -31,6 +42,11 @@ struct machine {
     unsigned char *shared;
     bool *copied; /* of bytes of shared memory: a copy to them is under way */
     struct copies *copies; /* of each thread */
+    uint8_t *touched;      /* of each register of a thread; NULL in a kernel without wgmma, as the next four are */
+    struct products *products; /* of each warp */
+    struct fence *fences;      /* of each thread */
+    struct { uint64_t stored; uint32_t by, readers; } *factors; /* of shared bytes: when and by whom; products that read it */
+    uint64_t clock;
     size_t shared_bytes;
     uint64_t *registers; /* of each thread */
     struct thread { uint32_t pc; bool waits, ended; } *threads;
@@ -70,6 +86,18 @@ static bool note_access(struct machine *m, const struct insn *x, struct shadow *
     return true;
 }
 
+/* Notes a store to shared memory, which products in flight must not read. */
+static bool note_store(struct machine *m, const struct insn *x, uint64_t address, unsigned bytes, uint32_t thread) {
+    m->clock++;
+    for (unsigned i = 0; i < bytes; i++) {
+        if (m->factors[address + i].readers)
+            return machine_fail(m, x, "thread %u stores to %llx, which products read", thread, (unsigned long long)address);
+        m->factors[address + i].stored = m->clock;
+        m->factors[address + i].by = thread;
+    }
+    return true;
+}
+
 /* Host memory of an address, after the checks. store: what is stored there; storing what is there already is no race: blocks
    may compute the same elements. */
 static unsigned char *access_memory(struct machine *m, const struct insn *x, uint64_t address, unsigned bytes, uint32_t thread,
@@ -103,6 +131,8 @@ static unsigned char *access_memory(struct machine *m, const struct insn *x, uin
     for (unsigned i = 0; i < bytes; i++)
         if (!(store && s[i].writer && p[i] == store[i]) && !note_access(m, x, &s[i], thread, store != NULL))
             return NULL;
+    if (store && m->touched && x->mods & M_SHARED && !note_store(m, x, address, bytes, thread))
+        return NULL;
     return p;
 }
 
@@ -640,6 +670,154 @@ static bool run_mma(struct machine *m, uint32_t first, uint32_t end, uint32_t pc
     return true;
 }
 
+/* ---- warpgroups ------------------------------------------------------------------------------ */
+
+/* Sums of products in flight are not touched by other instructions. */
+static bool touch(struct machine *m, const struct insn *x, uint32_t thread, const struct arg *a, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t *at = &m->touched[(size_t)thread * m->k->registers + a[i].reg];
+        if (a[i].kind != REGISTER)
+            continue;
+        if (*at & IN_FLIGHT)
+            return machine_fail(m, x, "thread %u uses a sum before its products have been waited for", thread);
+        *at |= TOUCHED;
+    }
+    return true;
+}
+
+/* Where a factor is, of a matrix of which a descriptor says how it lies: 8 lines of 128 bytes after each other, whose 16 bytes
+   are swizzled by the line's number. trans: lines are terms, with 64 rows or columns each. */
+static uint64_t factor_at(uint64_t descriptor, bool trans, uint32_t line, uint32_t term) {
+    uint64_t start = (descriptor & 0x3FFF) << 4, groups = (descriptor >> 16 & 0x3FFF) << 4;
+    uint64_t lines = (descriptor >> 32 & 0x3FFF) << 4;
+    uint64_t at = trans ? start + line / 64 * groups + term / 8 * lines + term % 8 * 128 + line % 64 * 2
+                        : start + line / 8 * lines + line % 8 * 128 + term * 2;
+    return at ^ (at >> 7 & 7) << 4;
+}
+
+/* Whether products see what was stored in a byte: by a thread that has fenced it, before a barrier if it is another one. */
+static bool is_seen(const struct machine *m, uint64_t address, uint32_t first) {
+    uint64_t stored = m->factors[address].stored;
+    const struct fence *f = &m->fences[m->factors[address].by];
+    bool own = m->factors[address].by / WARP == first / WARP;
+    return (own || f->phase != m->phase ? f->last : f->earlier) >= stored;
+}
+
+/* `lines` rows or columns from `first` on, of 16 terms each, as numbers; p notes what was read. */
+static bool read_factors(struct machine *m, uint32_t warp, const struct insn *x, uint64_t descriptor, bool trans,
+                         uint32_t first, uint32_t lines, double (*out)[16], struct product *p) {
+    enum { UNIT = 8 };
+    struct insn load = *x;
+    load.mods = M_SHARED;
+    if (descriptor >> 62 != 1 || (descriptor >> 49 & 7) || (descriptor << 4 & 0x380))
+        return machine_fail(m, x, "a descriptor that is not of 128-byte swizzled lines");
+    for (uint32_t i = 0; i < lines * 2; i++) {
+        uint32_t line = trans ? i / 16 * UNIT : i / 2, term = trans ? i % 16 : i % 2 * UNIT;
+        uint64_t at = factor_at(descriptor, trans, first + line, term);
+        const unsigned char *from = access_memory(m, &load, at, 2 * UNIT, warp, NULL);
+        if (!from)
+            return false;
+        for (uint32_t b = 0; b < 2 * UNIT; b++) {
+            if (!is_seen(m, at + b, warp))
+                return machine_fail(m, x, "products read %llx, which was stored without a fence", (unsigned long long)at);
+            m->factors[at + b].readers++;
+        }
+        p->units[p->n++] = at;
+        for (uint32_t e = 0; e < UNIT; e++) {
+            uint64_t bits = from[2 * e] | (uint64_t)from[2 * e + 1] << 8;
+            out[line + (trans ? e : 0)][term + (trans ? 0 : e)] = factor_of(x->from, bits, 0);
+        }
+    }
+    return true;
+}
+
+/* The 16 rows of a warp of a product of 64 rows, its columns and 16 terms. Sums are as of run_mma. Their registers have them at
+   once, but count as in flight. */
+static bool run_product(struct machine *m, uint32_t first, const struct insn *x) {
+    static double a[WARP / 2][16], b[256][16];
+    struct products *all = &m->products[first / WARP];
+    uint64_t descriptor[2] = {arg_value(m, first, &x->v[0]), arg_value(m, first, &x->v[1])};
+    struct product p = {.by = x, .group = all->groups, .units = calloc(2 * 256 + WARP, sizeof *p.units)};
+    bool ok = x->n == 7 && x->columns >= 8 && x->columns <= 256 && x->columns % 8 == 0 && x->nsums == x->columns / 2;
+    ok = ok && x->type == F32 && x->from == x->others[0] && x->v[2].imm == 1 && x->v[3].imm == 1 && x->v[4].imm == 1;
+    if (all->n == all->cap)
+        all->v = realloc(all->v, (all->cap = all->cap ? 2 * all->cap : 16) * sizeof *all->v);
+    if (!ok) {
+        free(p.units);
+        return machine_fail(m, x, "a product of another form");
+    }
+    ok = read_factors(m, first, x, descriptor[0], x->v[5].imm, first / WARP % 4 * 16, 16, a, &p) &&
+         read_factors(m, first, x, descriptor[1], x->v[6].imm, 0, x->columns, b, &p);
+    all->v[all->n++] = p;
+    for (uint32_t t = first; t < first + WARP && ok; t++)
+        for (uint32_t i = 0; i < x->nsums && ok; i++) {
+            uint32_t row = (t - first) / 4 + 8 * (i / 2 % 2), column = 8 * (i / 4) + 2 * (t % 4) + i % 2;
+            float sum = f32_of(arg_value(m, t, &x->sums[i]));
+            uint8_t *at = &m->touched[(size_t)t * m->k->registers + x->sums[i].reg];
+            if (x->sums[i].kind != REGISTER || *at & TOUCHED)
+                ok = machine_fail(m, x, "thread %u used a sum since the last wgmma.fence", t);
+            for (uint32_t j = 0; j < 16; j++)
+                sum = fmaf((float)a[row][j], (float)b[column][j], sum);
+            set_register(m, t, &x->sums[i], bits_of_f32(sum));
+            *at |= IN_FLIGHT;
+        }
+    for (uint32_t t = first; t < first + WARP && ok; t++)
+        if (arg_value(m, t, &x->v[0]) != descriptor[0] || arg_value(m, t, &x->v[1]) != descriptor[1])
+            ok = machine_fail(m, x, "threads of a warp have different descriptors");
+    all->trail = (all->trail * 31 + descriptor[0]) * 31 + descriptor[1];
+    return ok;
+}
+
+/* All groups of products of a warp but the last `but` are done. */
+static void wait_products(struct machine *m, uint32_t first, uint32_t but) {
+    struct products *all = &m->products[first / WARP];
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct product p = all->v[i];
+        if (p.group + but >= all->groups) {
+            all->v[left++] = p;
+            continue;
+        }
+        for (uint32_t t = first; t < first + WARP; t++)
+            for (uint32_t j = 0; j < p.by->nsums; j++)
+                m->touched[(size_t)t * m->k->registers + p.by->sums[j].reg] &= (uint8_t)~IN_FLIGHT;
+        for (uint32_t j = 0; j < p.n; j++)
+            for (uint32_t b = 0; b < 16; b++)
+                m->factors[p.units[j] + b].readers--;
+        free(p.units);
+    }
+    all->n = left;
+    for (uint32_t i = 0; i < left; i++) /* sums that later products are added to */
+        for (uint32_t t = first; t < first + WARP; t++)
+            for (uint32_t j = 0; j < all->v[i].by->nsums; j++)
+                m->touched[(size_t)t * m->k->registers + all->v[i].by->sums[j].reg] |= IN_FLIGHT;
+}
+
+static bool run_wgmma(struct machine *m, uint32_t first, uint32_t end, uint32_t pc, const struct insn *x) {
+    struct products *all = &m->products[first / WARP];
+    if (!whole_warp(m, first, end, pc, x))
+        return false;
+    all->trail = all->trail * 31 + pc;
+    if (x->mods & M_PRODUCT)
+        return run_product(m, first, x);
+    if (x->mods & M_COMMIT)
+        all->groups++;
+    else if (x->mods & M_WAIT)
+        wait_products(m, first, (uint32_t)x->v[0].imm);
+    else
+        for (size_t i = (size_t)first * m->k->registers; i < (size_t)end * m->k->registers; i++)
+            m->touched[i] &= (uint8_t)~TOUCHED;
+    return true;
+}
+
+/* The warps of each warpgroup have done the same. */
+static bool groups_agree(struct machine *m) {
+    for (uint32_t w = 0; m->touched && w < m->k->threads / WARP; w++)
+        if (m->products[w].trail != m->products[w / 4 * 4].trail)
+            return machine_fail(m, m->k->code, "warp %u does not have the products of its warpgroup", w);
+    return true;
+}
+
 /* ---- warps ----------------------------------------------------------------------------------- */
 
 /* One instruction for the threads of a warp that are at the lowest one, but an exchange within the warp only when none of its
@@ -663,6 +841,16 @@ static bool step_warp(struct machine *m, uint32_t first, uint32_t end, bool *mov
     bool memory = x->op == LD || x->op == ST;
     if (m->counts)
         m->counts->instructions++;
+    for (uint32_t t = first; t < end && m->touched && x->op != WGMMA; t++) {
+        const struct thread *h = &m->threads[t];
+        struct arg guard = {.kind = REGISTER, .reg = (uint32_t)x->guard};
+        if (h->waits || h->ended || h->pc != pc)
+            continue;
+        if (!touch(m, x, t, x->v, x->n) || !touch(m, x, t, x->lanes, x->nlanes) || !touch(m, x, t, &guard, x->guard >= 0))
+            return false;
+    }
+    if (x->op == WGMMA)
+        return run_wgmma(m, first, end, pc, x);
     if (x->op == SHFL)
         return run_shuffle(m, first, end, pc, x);
     if (x->op == LDMATRIX || x->op == MMA)
@@ -690,7 +878,13 @@ static bool step_warp(struct machine *m, uint32_t first, uint32_t end, bool *mov
                 return false;
             read += source[read] != UINT64_MAX;
             n++;
+        } else if (x->op == FENCE) {
+            struct fence *f = m->fences ? &m->fences[t] : NULL;
+            if (f)
+                *f = (struct fence){m->clock, f->phase != m->phase ? f->last : f->earlier, m->phase};
         } else if (x->op == RET) {
+            if (m->touched && m->products[first / WARP].n)
+                return machine_fail(m, x, "thread %u ends before its products have been waited for", t);
             if (m->copies[t].n)
                 return machine_fail(m, x, "thread %u ends before its copies have been waited for", t);
             h->ended = true;
@@ -749,6 +943,14 @@ static bool run_block(struct machine *m, uint64_t *random) {
     memset(m->copied, 0, m->shared_bytes);
     for (uint32_t t = 0; t < m->k->threads; t++)
         m->copies[t].n = m->copies[t].groups = 0;
+    if (m->touched) {
+        memset(m->touched, TOUCHED, (size_t)m->k->threads * m->k->registers);
+        for (uint32_t w = 0; w < warps; w++)
+            m->products[w].groups = 0, m->products[w].trail = 0;
+        memset(m->fences, 0, m->k->threads * sizeof *m->fences);
+        memset(m->factors, 0, m->shared_bytes * sizeof *m->factors);
+        m->clock = 0;
+    }
     memset(m->registers, 0xA5, (size_t)m->k->threads * m->k->registers * sizeof *m->registers);
     for (;;) {
         bool waits = false;
@@ -763,6 +965,8 @@ static bool run_block(struct machine *m, uint64_t *random) {
                 if (!step_warp(m, first, end, &moved))
                     return false;
         }
+        if (!groups_agree(m))
+            return false;
         for (uint32_t t = 0; t < m->k->threads; t++)
             waits |= m->threads[t].waits;
         if (!waits)
@@ -790,6 +994,12 @@ bool ptx_run(const struct ptx *p, const char *kernel, uint32_t blocks, size_t sh
     m.registers = malloc((size_t)k->threads * (k->registers + 1) * sizeof *m.registers);
     m.threads = malloc(k->threads * sizeof *m.threads);
     m.votes = calloc(k->threads, sizeof *m.votes);
+    if (k->wgmma) {
+        m.touched = malloc((size_t)k->threads * k->registers);
+        m.products = calloc(k->threads / WARP + 1, sizeof *m.products);
+        m.fences = malloc(k->threads * sizeof *m.fences);
+        m.factors = malloc((shared_bytes + 8) * sizeof *m.factors);
+    }
     m.shadows = malloc((nparams + 1) * sizeof *m.shadows);
     for (uint32_t i = 0; i < nparams; i++)
         m.shadows[i] = calloc(params[i].bytes + 8, sizeof *m.shadows[i]);
@@ -801,6 +1011,15 @@ bool ptx_run(const struct ptx *p, const char *kernel, uint32_t blocks, size_t sh
         free(m.shadows[i]);
     free(m.shadows);
     free(m.votes);
+    for (uint32_t w = 0; m.products && w <= k->threads / WARP; w++) {
+        for (uint32_t i = 0; i < m.products[w].n; i++)
+            free(m.products[w].v[i].units);
+        free(m.products[w].v);
+    }
+    free(m.touched);
+    free(m.products);
+    free(m.fences);
+    free(m.factors);
     for (uint32_t t = 0; t < k->threads; t++)
         free(m.copies[t].v);
     free(m.copies);

@@ -8,6 +8,9 @@
  *     two blocks store different values;
  *   - asynchronous copies, which land as late as they may, that are not waited for before their place is accessed or the thread
  *     ends;
+ *   - products of warpgroups (wgmma): sums that are used before they are waited for, or used without a fence before; factors
+ *     that are overwritten meanwhile, or that another thread stored without a proxy fence and a barrier; warps of a group that
+ *     do not do the same; descriptors that are not those of 128-byte swizzled lines;
  *   - barriers that not all threads of a block reach, exchanges within a warp that not all of its threads reach. */
 #ifndef HILO_TESTS_GPU_PTX_H
 #define HILO_TESTS_GPU_PTX_H

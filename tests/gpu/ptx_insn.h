@@ -20,14 +20,14 @@ static inline bool type_float(enum type t) {
 }
 
 enum op {
-    ABS, ADD, AND, BAR, BFE, BFI, BRA, CLZ, COPYSIGN, CP, CVT, DIV, FMA, LD, LDMATRIX, MAD, MAX, MIN, MMA, MOV, MUL, NEG, NOT,
-    OR, POPC, RCP, REM, RET, SELP, SETP, SHFL, SHL, SHR, SQRT, ST, SUB, XOR, OPS
+    ABS, ADD, AND, BAR, BFE, BFI, BRA, CLZ, COPYSIGN, CP, CVT, DIV, FENCE, FMA, LD, LDMATRIX, MAD, MAX, MIN, MMA, MOV, MUL, NEG,
+    NOT, OR, POPC, RCP, REM, RET, SELP, SETP, SHFL, SHL, SHR, SQRT, ST, SUB, WGMMA, XOR, OPS
 };
 /* Modifiers: each is a bit. Those that change nothing here are known, too, so that others are errors. */
 enum { M_NONE, M_LO = 1 << 0, M_HI = 1 << 1, M_WIDE = 1 << 2, M_RZI = 1 << 3, M_RNI = 1 << 4, M_RMI = 1 << 5, M_RPI = 1 << 6,
        M_NAN = 1 << 7, M_SHARED = 1 << 8, M_GLOBAL = 1 << 9, M_PARAM = 1 << 10, M_RED = 1 << 11, M_V2 = 1 << 12,
        M_V4 = 1 << 13, M_OR = 1 << 14, M_SAT = 1 << 15, M_DOWN = 1 << 16, M_IDX = 1 << 17, M_TRANS = 1 << 18,
-       M_COMMIT = 1 << 19, M_WAIT = 1 << 20 };
+       M_COMMIT = 1 << 19, M_WAIT = 1 << 20, M_FENCE = 1 << 21, M_PRODUCT = 1 << 22 };
 enum cmp {
     C_EQ, C_NE, C_LT, C_LE, C_GT, C_GE, C_LO, C_LS, C_HS, C_EQU, C_NEU, C_LTU, C_LEU, C_GTU, C_GEU, C_NUM, C_NANS, CMPS
 };
@@ -46,6 +46,8 @@ struct insn {
     bool negated, unpacks;
     struct arg v[MOST_ARGS], lanes[4]; /* lanes: of a vector load or store, or of packing */
     uint32_t n, nlanes;
+    struct arg *sums; /* of WGMMA, which has no room in v */
+    uint32_t nsums, columns;
     int line;
 };
 
@@ -53,6 +55,7 @@ struct kernel {
     char *name;
     struct insn *code;
     uint32_t ncode, cap, params, threads, registers;
+    bool wgmma; /* has products of warpgroups */
 };
 struct ptx {
     struct kernel *kernels;

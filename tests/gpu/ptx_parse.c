@@ -12,14 +12,15 @@ static const char *const type_names[TYPES] = {"b8",  "b16", "b32", "b64", "u8", 
                                               "s8",  "s16", "s32", "s64", "f16", "f32", "f64", "pred",
                                               "bf16"};
 static const char *const op_names[OPS] = {
-    "abs", "add", "and", "bar", "bfe", "bfi", "bra", "clz", "copysign", "cp", "cvt", "div", "fma", "ld", "ldmatrix", "mad",
-    "max", "min", "mma", "mov", "mul", "neg", "not", "or", "popc", "rcp", "rem", "ret", "selp", "setp", "shfl", "shl",
-    "shr", "sqrt", "st", "sub", "xor"};
+    "abs", "add", "and", "bar", "bfe", "bfi", "bra", "clz", "copysign", "cp", "cvt", "div", "fence", "fma", "ld", "ldmatrix",
+    "mad", "max", "min", "mma", "mov", "mul", "neg", "not", "or", "popc", "rcp", "rem", "ret", "selp", "setp", "shfl", "shl",
+    "shr", "sqrt", "st", "sub", "wgmma", "xor"};
 static const struct { const char *name; unsigned bit; } modifiers[] = {
     {"lo", M_LO}, {"hi", M_HI}, {"wide", M_WIDE}, {"rzi", M_RZI}, {"rni", M_RNI}, {"rmi", M_RMI}, {"rpi", M_RPI},
     {"NaN", M_NAN}, {"shared", M_SHARED}, {"global", M_GLOBAL}, {"param", M_PARAM}, {"red", M_RED}, {"v2", M_V2},
     {"v4", M_V4}, {"or", M_OR},
     {"down", M_DOWN}, {"idx", M_IDX}, {"trans", M_TRANS}, {"commit_group", M_COMMIT}, {"wait_group", M_WAIT},
+    {"fence", M_FENCE}, {"mma_async", M_PRODUCT}, {"proxy", M_NONE}, {"shared::cta", M_SHARED},
     {"async", M_NONE}, {"ca", M_NONE}, {"cg", M_NONE}, {"aligned", M_NONE}, {"m8n8", M_NONE}, {"x4", M_NONE},
     {"m16n8k16", M_NONE}, {"m16n8k32", M_NONE}, {"row", M_NONE}, {"col", M_NONE},
     {"sat", M_SAT}, {"rn", M_NONE}, {"rz", M_NONE}, {"nc", M_NONE}, {"uni", M_NONE}, {"sync", M_NONE}};
@@ -156,6 +157,17 @@ static uint32_t parse_lanes(struct parser *p, char **text, struct arg *out) {
     return n;
 }
 
+/* {%f1, …}: sums of WGMMA. */
+static void parse_sums(struct parser *p, char **text, struct insn *x) {
+    size_t n = strcspn(*text, "}");
+    char *list = strndup(*text + 1, n ? n - 1 : 0);
+    x->sums = calloc(n, sizeof *x->sums);
+    for (char *save, *t = strtok_r(list, ", ", &save); t; t = strtok_r(NULL, ", ", &save))
+        parse_arg(p, t, &x->sums[x->nsums++]);
+    free(list);
+    *text += n + ((*text)[n] != 0);
+}
+
 static bool parse_word(struct parser *p, struct insn *x, const char *word, uint32_t *ntypes) {
     for (int t = 0; t < TYPES; t++)
         if (strcmp(word, type_names[t]) == 0) {
@@ -172,6 +184,8 @@ static bool parse_word(struct parser *p, struct insn *x, const char *word, uint3
             x->cmp = (enum cmp)c;
             return true;
         }
+    if (x->op == WGMMA && sscanf(word, "m64n%uk16", &x->columns) == 1)
+        return true;
     for (size_t i = 0; i < sizeof modifiers / sizeof *modifiers; i++)
         if (strcmp(word, modifiers[i].name) == 0) {
             x->mods |= modifiers[i].bit;
@@ -210,6 +224,7 @@ static bool parse_insn(struct parser *p, char *text) {
         if (x->op == OPS)
             return parse_fail(p, "unknown instruction %s", word);
     }
+    k->wgmma |= x->op == WGMMA;
     char *semicolon = strchr(rest, ';');
     if (!semicolon)
         return parse_fail(p, "no semicolon");
@@ -220,6 +235,10 @@ static bool parse_insn(struct parser *p, char *text) {
             uint32_t count = parse_lanes(p, &rest, lanes);
             for (uint32_t i = 0; i < count && x->n < MOST_ARGS; i++)
                 x->v[x->n++] = lanes[i];
+            continue;
+        }
+        if (*rest == '{' && x->op == WGMMA) {
+            parse_sums(p, &rest, x);
             continue;
         }
         if (*rest == '{') {
@@ -341,7 +360,8 @@ static bool parse_kernel(struct parser *p, char *head, char *body) {
 struct ptx *ptx_load(const char *text, size_t n, char *why, size_t size) {
     struct ptx *x = calloc(1, sizeof *x);
     char *copy = strndup(text, n), *at = copy, *entry;
-    bool ok = true, shared = strstr(copy, ".extern .shared .align 64 .b8 shared[];") != NULL;
+    bool ok = true, shared = strstr(copy, ".extern .shared .align 64 .b8 shared[];") != NULL ||
+                             strstr(copy, ".extern .shared .align 1024 .b8 shared[];") != NULL;
     while (ok && (entry = strstr(at, ".entry ")) != NULL) {
         char *open = strstr(entry, "\n{"), *end = open ? strstr(open, "\n}") : NULL;
         struct parser p = {.why = why, .size = size, .line = 1};
@@ -375,6 +395,8 @@ struct ptx *ptx_load(const char *text, size_t n, char *why, size_t size) {
 
 void ptx_free(struct ptx *x) {
     for (uint32_t i = 0; x && i < x->n; i++) {
+        for (uint32_t j = 0; j < x->kernels[i].ncode; j++)
+            free(x->kernels[i].code[j].sums);
         free(x->kernels[i].name);
         free(x->kernels[i].code);
     }

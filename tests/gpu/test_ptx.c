@@ -18,9 +18,15 @@
 
 enum { MOST_BUFFERS = 64 };
 
-static const char TARGET_NAME[] = "sm_80";
 static jmp_buf out_of_memory;
-static struct target target; /* of this name */
+static struct target target;
+
+static void set_target(const char *name) {
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(cg_target(name, &target, &d), HILO_OK);
+    diag_clear(&d);
+}
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
@@ -227,6 +233,7 @@ struct traffic {
     double sectors; /* of all blocks, where those that run do what the others do */
     struct hilo_gpu_launch launch; /* of the last kernel */
     int wide, products, copies; /* accesses of 16 bytes, products of matrix units, asynchronous copies in the code */
+    int grouped;                /* products of warpgroups */
 };
 
 /* The kernels of a program. */
@@ -235,7 +242,7 @@ static void kernels_of(const char *program, struct strbuf *out) {
     hilo_module *module = NULL;
     hilo_compile_options o;
     hilo_compile_options_init(&o);
-    o.target_cpu = TARGET_NAME;
+    o.target_cpu = target.name;
     strbuf_init(out, mem_system_allocator());
     assert_int_equal(hilo_client_create(NULL, &client), HILO_OK);
     assert_int_equal(hilo_module_parse(client, program, strlen(program), NULL, &module), HILO_OK);
@@ -264,6 +271,8 @@ static struct traffic traffic_of(const char *program) {
             t.wide++;
         for (const char *p = text; (p = strstr(p, "mma.sync.")) != NULL; p++)
             t.products++;
+        for (const char *p = text; (p = strstr(p, "wgmma.mma_async.")) != NULL; p++)
+            t.grouped++;
         for (const char *p = text; (p = strstr(p, ".shared.global ")) != NULL; p++)
             t.copies++;
         for (uint32_t i = 0; i < k->buffers.n; i++)
@@ -413,6 +422,45 @@ static void test_units(void **state) {
         assert_int_equal(x.counts.sectors, (2 * 128 * 64 + 2 * 128 * 128) * 2 / 32);
     }
     most_blocks = INT32_MAX;
+}
+
+/* Products of warpgroups: the interpreter's bits for all layouts and types, for parts of tiles and of slabs, with batches; no
+   bank conflicts in copies. Where an operand is computed or too small, those of warps. */
+static void test_warpgroups(void **state) {
+    (void)state;
+    static const char *const numbers[] = {"contracting_dims = [1] x [0]", "contracting_dims = [1] x [1]",
+                                          "contracting_dims = [0] x [0]", "contracting_dims = [0] x [1]"};
+    static const char *const types[][2] = {{"bf16", "bf16"}, {"f16", "f32"}};
+    static const struct { int m, n, k; } sizes[] = {{128, 64, 128}, {200, 136, 136}, {72, 264, 200}};
+    set_target("sm_90a");
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int way = 0; way < 4; way++) {
+            char a[32], b[32], r[32];
+            int m = sizes[s].m, n = sizes[s].n, k = sizes[s].k;
+            bool last = way < 2, first = way % 2 == 0;
+            const char *const *t = types[((int)s + way) % 2];
+            snprintf(a, sizeof a, "%dx%dx%s", last ? m : k, last ? k : m, t[0]);
+            snprintf(b, sizeof b, "%dx%dx%s", first ? k : n, first ? n : k, t[0]);
+            snprintf(r, sizeof r, "%dx%dx%s", m, n, t[1]);
+            struct traffic x = product_of(a, b, numbers[way], r);
+            assert_int_equal(x.grouped, 4);
+            assert_true(x.products == 0 && x.copies > 0 && x.counts.conflicts == 0);
+        }
+    struct traffic batch = product_of("2x64x136xbf16", "2x136x72xbf16",
+                                      "batching_dims = [0] x [0], contracting_dims = [2] x [1]", "2x64x72xf32");
+    assert_int_equal(batch.grouped, 4);
+    most_blocks = 1; /* of 128 by 256: factors are read once, half sectors are stored as by warps */
+    struct traffic x = product_of("4096x128xbf16", "128x4096xbf16", numbers[0], "4096x4096xbf16");
+    print_message("128 x 256: %u bytes of shared memory\n", x.launch.shared_bytes);
+    assert_true(x.grouped == 4 && x.blocks == 32 * 16 && x.counts.conflicts == 0);
+    assert_int_equal(x.counts.sectors, (384 * 128 + 2 * 128 * 256) * 2 / 32);
+    most_blocks = INT32_MAX;
+    assert_int_equal(product_of("128x64xbf16", "64x64xbf16", numbers[0], "128x64xbf16").grouped, 0); /* one slab */
+    assert_int_equal(product_of("40x128xbf16", "128x64xbf16", numbers[0], "40x64xbf16").grouped, 0);
+    assert_int_equal(product_of("64x130xbf16", "130x64xbf16", numbers[0], "64x64xbf16").grouped, 0); /* not aligned */
+    assert_int_equal(product_of("64x128xi8", "128x64xi8", numbers[0], "64x64xi32").grouped, 0);
+    set_target("sm_80");
+    assert_int_equal(product_of("128x128xbf16", "128x64xbf16", numbers[0], "128x64xbf16").grouped, 0);
 }
 
 /* Few rows: the interpreter's bits, for sizes that are no multiples of anything, and sums that are split. */
@@ -623,6 +671,35 @@ static int plant_in_copies(const char *type) {
     return found;
 }
 
+/* In products of warpgroups: the wait, a fence, the end of a group or the barrier that is missing, operands that are taken
+   across the sum or not, another type. */
+static int plant_in_warpgroups(void) {
+    static const struct { const char *from, *to; int least; } bugs[] = {
+        {"wgmma.wait_group.sync.aligned 0;", "", 1}, {"sync.aligned 0;", "sync.aligned 1;", 1},
+        {"wgmma.fence.sync.aligned;", "", 1}, {"wgmma.commit_group.sync.aligned;", "", 1},
+        {"fence.proxy.async.shared::cta;", "", 1}, {"bar.sync \t0;", "", 1}, {"cp.async.wait_group", "// wait", 2},
+        {", 1, 1, 1, 0, 1;", ", 1, 1, 1, 0, 0;", 4}, {", 1, 1, 1, 0, 1;", ", 1, 1, 1, 1, 1;", 4},
+        {"k16.f32.bf16.bf16", "k16.f32.f16.f16", 4}};
+    struct strbuf kernels;
+    size_t at = 0;
+    int found = 0;
+    set_target("sm_90a");
+    kernels_of("func.func @main(%a: tensor<72x136xbf16>, %b: tensor<136x64xbf16>) -> tensor<72x64xf32> {"
+               "%0 = stablehlo.dot %a, %b : (tensor<72x136xbf16>, tensor<136x64xbf16>) -> tensor<72x64xf32>"
+               "return %0 : tensor<72x64xf32>}",
+               &kernels);
+    struct kir *k = parse(kernels.p, kernels.n, &at);
+    for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+        int n = plant(k, bugs[i].from, bugs[i].to);
+        assert_true(n >= bugs[i].least);
+        found += n;
+    }
+    kir_free(k);
+    strbuf_free(&kernels);
+    set_target("sm_80");
+    return found;
+}
+
 /* Every barrier that is removed, offset or comparison that is off by one, thread or block that is the wrong one, is found. */
 static void test_planted(void **state) {
     (void)state;
@@ -662,7 +739,7 @@ static void test_planted(void **state) {
              plant(k, "row.col.f32.bf16.bf16.f32", "row.col.f32.f16.bf16.f32");
     kir_free(k);
     strbuf_free(&kernels);
-    found += plant_in_copies("f32") + plant_in_copies("bf16");
+    found += plant_in_copies("f32") + plant_in_copies("bf16") + plant_in_warpgroups();
     print_message("%d planted bugs found\n", found);
     assert_true(found >= 20);
 }
@@ -697,7 +774,7 @@ static void check_program(hilo_client *client, const char *path, const char *tex
     hilo_compile_options o;
     struct strbuf kernels;
     hilo_compile_options_init(&o);
-    o.target_cpu = TARGET_NAME;
+    o.target_cpu = target.name;
     o.level = 1;
     strbuf_init(&kernels, mem_system_allocator());
     if (hilo_module_parse(client, text, n, NULL, &module) == HILO_OK &&
@@ -747,19 +824,16 @@ static void test_programs(void **state) {
 }
 
 static int open_target(void **state) {
-    struct diag_list d;
     (void)state;
-    diag_init(&d, mem_system_allocator());
-    hilo_status status = cg_target(TARGET_NAME, &target, &d);
-    diag_clear(&d);
-    return status != HILO_OK;
+    set_target("sm_80");
+    return 0;
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_traffic), cmocka_unit_test(test_shapes),  cmocka_unit_test(test_products),
-        cmocka_unit_test(test_units),   cmocka_unit_test(test_gemv),    cmocka_unit_test(test_decode),
-        cmocka_unit_test(test_attention), cmocka_unit_test(test_into),  cmocka_unit_test(test_launch),
-        cmocka_unit_test(test_planted), cmocka_unit_test(test_programs)};
+        cmocka_unit_test(test_units),   cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_gemv),
+        cmocka_unit_test(test_decode),  cmocka_unit_test(test_attention),  cmocka_unit_test(test_into),
+        cmocka_unit_test(test_launch),  cmocka_unit_test(test_planted),    cmocka_unit_test(test_programs)};
     return setjmp(out_of_memory) ? 1 : cmocka_run_group_tests(tests, open_target, NULL);
 }
