@@ -15,7 +15,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from run import Server  # noqa: E402
+from run import PATIENCE, Server  # noqa: E402
 
 BROWSERS = ("chromium", "chromium-headless-shell", "google-chrome")
 
@@ -75,10 +75,10 @@ class Page:
         assert "exceptionDetails" not in r, r
         return r["result"].get("value")
 
-    def wait(self, expression, seconds=60):
-        end = time.time() + seconds
+    def wait(self, expression):
+        end = time.time() + PATIENCE
         while not self.js(expression):
-            assert time.time() < end, f"{expression}: not in {seconds} s; the page: {self.js('document.body.innerText')}"
+            assert time.time() < end, f"{expression}: not in {PATIENCE} s; the page: {self.js('document.body.innerText')}"
             time.sleep(0.02)
 
     def click(self, element):
@@ -105,15 +105,17 @@ def test_chat(browser):
         page.type("text", "What is <b>this</b>?", enter=True)
         page.wait("document.querySelectorAll('#log .user').length === 1")
         assert page.texts("user") == ["What is <b>this</b>?"] and page.js("document.querySelector('#log b')") is None
-        lengths = set()
+        page.js("""window.lengths = new Set();
+            new MutationObserver(() => { const all = document.querySelectorAll('#log .assistant');
+                                         if (all.length) lengths.add(all[all.length - 1].textContent.length); })
+                .observe(document.getElementById('log'), {childList: true, subtree: true, characterData: true});""")
         for _ in range(20):  # until an answer is long enough to be seen growing
-            while page.js("document.getElementById('send').disabled"):
-                lengths.add(len("".join(page.texts("assistant")[-1:])))
-            if len(lengths) > 2:
+            page.wait("!document.getElementById('send').disabled")
+            if page.js("lengths.size") > 2:
                 break
-            lengths = set()
+            page.js("lengths.clear()")
             page.type("text", "Write on.", enter=True)
-        assert len(lengths) > 2, lengths
+        assert page.js("lengths.size") > 2
         assert s.idle() and not page.texts("error")
         stopped = 0
         for _ in range(20):  # until an answer is long enough to be stopped
@@ -122,21 +124,16 @@ def test_chat(browser):
             n = len(page.texts("user"))
             page.wait(f"document.querySelectorAll('#log .assistant').length >= {n} ||"
                       " !document.getElementById('send').disabled")
-            cancelled = ended(s, "cancelled")
+            cancelled = s.ended("cancelled")
             page.click("stop")
             page.wait("!document.getElementById('send').disabled")
             assert s.idle()
-            stopped = ended(s, "cancelled") - cancelled
+            stopped = s.ended("cancelled") - cancelled
             if stopped:
                 break
         assert stopped == 1 and not page.texts("error")
         page.click("clear")
         page.wait("document.getElementById('log').childElementCount === 0")
-
-
-def ended(s, how):
-    return sum(float(line.rsplit(" ", 1)[1]) for line in s.good("/metrics").splitlines()
-               if line.startswith("hilo_texts_total{") and f'end="{how}"' in line)
 
 
 def test_key(browser):
