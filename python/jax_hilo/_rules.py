@@ -109,6 +109,9 @@ def _emit(original, ctx, callback, token, operands, operand_avals, result_avals,
     ctx.module_context.add_keepalive(_Registration(index))
     result = ffi.build_ffi_lowering_function(_calls.CALLBACK, has_side_effect=has_side_effect)(
         ctx, *operands, index=np.uint64(index))
+    result.operation.attributes["hilo.of_process"] = mlir.ir.UnitAttr.get()  # its index: other processes may have another one
+    if partitioned:
+        result.operation.attributes["hilo.on_shards"] = mlir.ir.UnitAttr.get()
     if sharding is not None:
         mlir.set_sharding(ctx.module_context, result, sharding)
     results = result.results

@@ -80,7 +80,7 @@ static bool hash_block_data(const struct ir_module *m, ir_block block, struct ha
 }
 
 hilo_status compile_fingerprint(const struct ir_module *m, const hilo_allocator *al, uint64_t *out) {
-    const struct ir_print_options o = {.generic = true, .elide_elements = PRINTED_ELEMENTS};
+    const struct ir_print_options o = {.generic = true, .elide_elements = PRINTED_ELEMENTS, .portable = true};
     struct hash h = {{0, 0}};
     struct strbuf text;
     *out = 0;

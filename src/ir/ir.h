@@ -529,6 +529,7 @@ struct ir_print_options {
     bool locations;        /* loc(...) after every op that has one */
     size_t elide_elements; /* constants with more elements are printed as dense_resource<__elided__>; 0 = never */
     ir_op declare;         /* a function that is printed without its body; none = all have theirs */
+    bool portable;         /* custom calls that name something of this process (hilo.of_process) without mhlo.backend_config */
 };
 void ir_print_module(const struct ir_module *m, const struct ir_print_options *o, struct strbuf *out);
 void ir_print_type(const struct ir_module *m, ir_type t, struct strbuf *out);

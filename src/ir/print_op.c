@@ -129,7 +129,10 @@ void print_dict(struct printer *p, ir_op op, const char *lead, uint64_t said, bo
         print_dict_entry(p, str_of(ir_slot_get(info->first_slot + s)->name), o->props[s]);
         open = ", ";
     }
+    bool brief = discardable && p->o.portable && !IR_NONE(ir_dict_find(p->m, o->attrs, STR("hilo.of_process")));
     for (uint32_t i = 0; discardable && i < dict->n; i++) {
+        if (brief && str_is(ir_str_get(p->m, dict->names[i]), "mhlo.backend_config"))
+            continue;
         strbuf_puts(p->out, open);
         print_dict_entry(p, ir_str_get(p->m, dict->names[i]), dict->items[i]);
         open = ", ";

@@ -642,19 +642,101 @@ static hilo_status walk_manual(struct spmd *p, ir_op op) {
     return HILO_OK;
 }
 
+/* ---- custom calls that not all partitions make ---------------------------------------------------- */
+
+/* The partition that makes the call, by a sharding on one device; -1: all of them do. Before the attribute is dropped. */
+static hilo_status find_caller(struct spmd *p, ir_op op, int64_t *caller) {
+    uint32_t n = ir_op_get(p->m, op)->nresults;
+    *caller = -1;
+    if (ir_kind(p->m, op) != IR_CUSTOM_CALL || p->partitions == 1 || p->manual)
+        return HILO_OK;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ir_type_data *t = ir_val_type(p->m, ir_result(p->m, op, i));
+        if (t->kind != IR_TYPE_TOKEN && (t->kind != IR_TYPE_TENSOR || t->quant || !ir_type_is_static(t)))
+            return HILO_OK;
+    }
+    ir_attr given = ir_dict_find(p->m, ir_op_get(p->m, op)->attrs, STR("sdy.sharding"));
+    const struct sdy_sharding *s = NULL;
+    if (!n && !IR_NONE(given)) /* of a call without results, which has one */
+        HILO_TRY(sdy_read_shardings(&p->g->sdy, op, given, NULL, 1, &s));
+    for (uint32_t i = 0; i < n && !(s && sdy_mesh_maximal(s->mesh)); i++)
+        s = sdy_raw(p->g, ir_result(p->m, op, i));
+    if (s && sdy_mesh_maximal(s->mesh) && s->mesh->devices[0] >= 0 && s->mesh->devices[0] < p->partitions)
+        *caller = s->mesh->devices[0];
+    return HILO_OK;
+}
+
+/* One partition calls with all of the operands, and the others get the results. */
+static hilo_status walk_call_of_one(struct spmd *p, ir_op op, uint32_t caller) {
+    struct ir_module *m = p->m;
+    uint32_t n = ir_op_get(m, op)->nresults, id = caller;
+    ir_val *results = ARENA_ARRAY(p->a, ir_val, n + 1), *others = ARENA_ARRAY(p->a, ir_val, n + 1);
+    ir_type *types = ARENA_ARRAY(p->a, ir_type, n + 1), number = ir_type_of(m, IR_UI32_T, NULL, 0);
+    ir_op constant, compare;
+    set_operands(p, op, NULL);
+    ir_val in[2] = {spmd_make_id(p, op), spmd_make(p, op, IR_CONSTANT, NULL, 0, number, &constant)};
+    ir_set_prop(m, constant, IR_CONSTANT_value, ir_attr_dense(m, number, &id, sizeof id, true, false));
+    ir_val self = spmd_make(p, op, IR_COMPARE, in, 2, ir_type_of(m, IR_I1_T, NULL, 0), &compare);
+    ir_set_prop(m, compare, IR_COMPARE_comparison_direction,
+                ir_attr_enum(m, IR_ENUM_COMPARISON_DIRECTION, IR_COMPARISON_DIRECTION_EQ));
+    for (uint32_t i = 0; i < n; i++) {
+        results[i] = ir_result(m, op, i);
+        types[i] = ir_val_get(m, results[i])->type;
+        others[i] = ir_val_type(m, results[i])->kind == IR_TYPE_TOKEN
+                        ? spmd_make(p, op, IR_CREATE_TOKEN, NULL, 0, types[i], NULL)
+                        : spmd_make_zero(p, op, types[i]);
+    }
+    ir_op branch = ir_op_new(m, IR_IF, &self, 1, types, n, 2), at = ir_op_get(m, op)->next;
+    ir_set_loc(m, branch, ir_op_get(m, op)->loc, ir_op_get(m, op)->line, ir_op_get(m, op)->col);
+    ir_insert_before(m, op, branch);
+    ir_unlink(m, op);
+    for (uint32_t r = 0; r < 2; r++) {
+        ir_block b = ir_block_new(m, ir_op_region(m, branch, r));
+        if (r == 0)
+            ir_append(m, b, op);
+        ir_append(m, b, ir_op_new(m, IR_RETURN, r ? others : results, n, NULL, 0, 0));
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        ir_val v = ir_result(m, branch, i);
+        if (ir_val_type(m, v)->kind == IR_TYPE_TENSOR)
+            v = spmd_make_broadcast(p, at, v, caller);
+        spmd_define(p, results[i], types[i], wanted(p, results[i]), NULL, IR_ADD, v);
+    }
+    p->o->changes++;
+    return HILO_OK;
+}
+
+/* Each partition calls with its shards; results are tokens. */
+static hilo_status walk_call_on_shards(struct spmd *p, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(p->m, op);
+    const struct sdy_sharding **s = ARENA_ARRAY(p->a, const struct sdy_sharding *, x->noperands + 1);
+    for (uint32_t i = 0; i < x->noperands; i++)
+        s[i] = reduced(p, spmd_sharding(p, x->operands[i]));
+    for (uint32_t i = 0; i < x->nresults; i++)
+        if (ir_val_type(p->m, ir_result(p->m, op, i))->kind != IR_TYPE_TOKEN)
+            return ir_op_error(p->m, p->o->d, op, HILO_UNIMPLEMENTED, NULL,
+                               "is called on shards, and has results, which is not supported");
+    set_operands(p, op, s);
+    p->o->changes++;
+    return HILO_OK;
+}
+
 /* ---- all ---------------------------------------------------------------------------------------- */
 
 /* Without the attributes that shardings are given by. */
 static void drop_attrs(struct spmd *p, ir_op op) {
     ir_attr attrs = ir_op_get(p->m, op)->attrs;
-    static const struct str names[] = {{"sdy.sharding", 12}, {"sdy.sharding_rule", 17}};
+    static const struct str names[] = {{"sdy.sharding", 12}, {"sdy.sharding_rule", 17}, {"hilo.on_shards", 14}};
     for (size_t i = 0; i < sizeof names / sizeof *names && !IR_NONE(attrs); i++)
         if (!IR_NONE(ir_dict_find(p->m, attrs, names[i])))
             ir_set_attrs(p->m, op, attrs = sdy_dict_with(p->g, attrs, names[i], (ir_attr){0}));
 }
 
 static hilo_status walk_op(struct spmd *p, ir_op op) {
+    int64_t caller;
+    bool on_shards = !IR_NONE(ir_dict_find(p->m, ir_op_get(p->m, op)->attrs, STR("hilo.on_shards")));
     p->at = op;
+    HILO_TRY(find_caller(p, op, &caller));
     drop_attrs(p, op);
     switch (ir_kind(p->m, op)) {
     case IR_SDY_MANUAL_COMPUTATION:
@@ -676,7 +758,11 @@ static hilo_status walk_op(struct spmd *p, ir_op op) {
         if (p->partitions > 1 && str_starts(ir_prop_str(p->m, op, IR_CUSTOM_CALL_call_target_name), "SPMD"))
             return ir_op_error(p->m, p->o->d, op, HILO_UNIMPLEMENTED, NULL,
                                "is for an automatic partitioner, which is not supported; use Shardy's shardings");
-        return spmd_is_divided(p, op) ? spmd_divide(p, op) : walk_any(p, op);
+        if (spmd_is_divided(p, op))
+            return spmd_divide(p, op);
+        if (on_shards)
+            return walk_call_on_shards(p, op);
+        return caller >= 0 ? walk_call_of_one(p, op, (uint32_t)caller) : walk_any(p, op);
     default: return walk_any(p, op);
     }
 }

@@ -580,9 +580,37 @@ static void test_specialisations(void **state) {
     empty();
 }
 
+static uint64_t fingerprint_of(hilo_client *client, int index, const char *mark) {
+    char text[1024];
+    hilo_executable *exe;
+    snprintf(text, sizeof text,
+             "module attributes {mhlo.num_partitions = 2 : i32} {\n"
+             "  func.func @main(%%x: tensor<2xf32>) -> tensor<4xf32> {\n"
+             "    %%y = stablehlo.custom_call @call(%%x) {mhlo.backend_config = {index = %d : ui64}%s}\n"
+             "        : (tensor<2xf32>) -> tensor<2xf32>\n"
+             "    %%z = \"stablehlo.all_gather\"(%%y) {all_gather_dim = 0 : i64, use_global_device_ids,\n"
+             "        replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>,\n"
+             "        channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>} : (tensor<2xf32>) -> tensor<4xf32>\n"
+             "    return %%z : tensor<4xf32>\n  }\n}\n", index, mark);
+    assert_int_equal(hilo_compile_source(client, text, strlen(text), NULL, NULL, &exe), HILO_OK);
+    uint64_t n = rt_executable_fingerprint(exe);
+    hilo_executable_release(exe);
+    return n;
+}
+
+/* What nodes compare: the settings of calls, but not what means something in one process alone. */
+static void test_fingerprint(void **state) {
+    (void)state;
+    hilo_client *client = client_in("", 0, NULL);
+    assert_true(fingerprint_of(client, 1, "") == fingerprint_of(client, 1, ""));
+    assert_true(fingerprint_of(client, 1, "") != fingerprint_of(client, 2, ""));
+    assert_true(fingerprint_of(client, 1, ", hilo.of_process") == fingerprint_of(client, 2, ", hilo.of_process"));
+    hilo_client_release(client);
+}
+
 int main(void) {
     const struct CMUnitTest always[] = {cmocka_unit_test(test_blake2), cmocka_unit_test(test_blake2_tree),
-                                        cmocka_unit_test(test_environment)};
+                                        cmocka_unit_test(test_environment), cmocka_unit_test(test_fingerprint)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_processes), cmocka_unit_test(test_hits),         cmocka_unit_test(test_modules),
         cmocka_unit_test(test_options),   cmocka_unit_test(test_damage),       cmocka_unit_test(test_foreign),

@@ -208,6 +208,47 @@ same("another order", ordered)
 half = lambda d: jax.pmap(lambda v: lax.psum(v, "i"), axis_name="i", devices=d[2:6])(eight[:4])  # noqa: E731
 same("four of eight", half)
 
+# ---- callbacks, ragged exchanges -------------------------------------------------------------------------------------------
+
+
+def called(devices, **options):
+    """With what debug.callback calls its function."""
+    seen = []
+    sharding = NamedSharding(mesh(devices, (8,), ("a",)), P("a"))
+
+    def program(v):
+        jax.debug.callback(lambda w: seen.append(np.array(w)), v, **options)
+        return v + 1
+
+    jax.jit(program)(jax.device_put(np.arange(16, dtype=np.float32), sharding)).block_until_ready()
+    jax.effects_barrier()
+    return sorted(seen, key=lambda v: v[0])
+
+
+same("debug.callback of a whole array", called, where=False)
+same("debug.callback of shards", lambda d: called(d, partitioned=True), where=False)
+asked = []
+m = mesh(hilo, (8,), ("a",))
+ask = jax.jit(lambda v: jax.pure_callback(lambda w: asked.append(1) or w * 2, v, v), in_shardings=NamedSharding(m, P("a")))
+check("pure_callback of a whole array", near(ask(np.arange(16.0, dtype=np.float32)), np.arange(16.0) * 2) and len(asked) == 1)
+
+
+def ragged(v, out, sizes):
+    """Member i sends its first sizes[i, k] rows to member k, which has them one after the other."""
+    me = lax.axis_index("a")
+    received = lax.all_gather(sizes, "a", tiled=True)
+    offsets = jnp.cumsum(received, axis=0) - received  # where in k what i sends begins
+    return lax.ragged_all_to_all(v, out, jnp.zeros(8, jnp.int32), sizes[0], offsets[me], received[:, me], axis_name="a")
+
+
+sizes = rng.integers(0, 4, size=(8, 8)).astype(np.int32)
+rows = rng.normal(size=(8 * 3, 5)).astype(np.float32)
+got = jax.jit(jax.shard_map(ragged, mesh=m, in_specs=P("a"), out_specs=P("a"), check_vma=False))(
+    rows, np.full((8 * 24, 5), -1, np.float32), sizes).reshape(8, 24, 5)
+for k in range(8):
+    want = np.concatenate([rows[3 * i:3 * i + sizes[i, k]] for i in range(8)])
+    check(f"ragged_all_to_all to {k}", near(got[k][:len(want)], want) and bool((got[k][len(want):] == -1).all()))
+
 # ---- failures --------------------------------------------------------------------------------------------------------------
 
 

@@ -882,3 +882,54 @@ module attributes {mhlo.num_replicas = 2 : i32} {
     return %10, %9 : tensor<f32>, tensor<2xf32>
   }
 }
+// -----
+// A call on one device is made by that partition alone, with all of the operand; the others get its result. A call on shards is
+// made by all.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  sdy.mesh @second = <[], device_ids=[1]>
+  func.func @f(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, !stablehlo.token) {
+    %t = stablehlo.create_token : !stablehlo.token
+    %0:2 = stablehlo.custom_call @ask(%t, %a) {has_side_effect = true, sdy.sharding = #sdy.sharding_per_value<[<@second, []>, <@second, []>]>} : (!stablehlo.token, tensor<4xf32>) -> (!stablehlo.token, tensor<4xf32>)
+    stablehlo.custom_call @tell(%a) {has_side_effect = true, sdy.sharding = #sdy.sharding_per_value<[<@second, []>]>} : (tensor<4xf32>) -> ()
+    stablehlo.custom_call @tell(%a) {has_side_effect = true, hilo.on_shards, sdy.sharding = #sdy.sharding_per_value<[<@second, []>]>} : (tensor<4xf32>) -> ()
+    return %0#1, %0#0 : tensor<4xf32>, !stablehlo.token
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2]0,1}"], mhlo.spmd_output_sharding = "{{devices=[2]0,1}, {replicated}}"} {
+  sdy.mesh @mesh = <["x"=2]>
+  sdy.mesh @second = <[], device_ids=[1]>
+  func.func @f(%arg0: tensor<2xf32>) -> (tensor<2xf32>, !stablehlo.token) {
+    %0 = stablehlo.create_token : !stablehlo.token
+    %1 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2xf32>) -> tensor<4xf32>
+    %2 = stablehlo.partition_id : tensor<ui32>
+    %3 = stablehlo.constant dense<1> : tensor<ui32>
+    %4 = stablehlo.compare EQ, %2, %3 : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    %5 = stablehlo.create_token : !stablehlo.token
+    %6 = stablehlo.constant dense<-0.000000e+00> : tensor<4xf32>
+    %7:2 = "stablehlo.if"(%4) ({
+      %8:2 = stablehlo.custom_call @ask(%0, %1) {has_side_effect = true} : (!stablehlo.token, tensor<4xf32>) -> (!stablehlo.token, tensor<4xf32>)
+      stablehlo.return %8#0, %8#1 : !stablehlo.token, tensor<4xf32>
+    }, {
+      stablehlo.return %5, %6 : !stablehlo.token, tensor<4xf32>
+    }) : (tensor<i1>) -> (!stablehlo.token, tensor<4xf32>)
+    %9 = "stablehlo.collective_broadcast"(%7#1) <{replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4xf32>) -> tensor<4xf32>
+    %10 = stablehlo.partition_id : tensor<ui32>
+    %11 = stablehlo.constant dense<1> : tensor<ui32>
+    %12 = stablehlo.compare EQ, %10, %11 : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    "stablehlo.if"(%12) ({
+      stablehlo.custom_call @tell(%1) {has_side_effect = true} : (tensor<4xf32>) -> ()
+      stablehlo.return
+    }, {
+      stablehlo.return
+    }) : (tensor<i1>) -> ()
+    stablehlo.custom_call @tell(%arg0) {has_side_effect = true} : (tensor<2xf32>) -> ()
+    %13 = stablehlo.constant dense<[0, 2]> : tensor<2xi32>
+    %14 = stablehlo.partition_id : tensor<ui32>
+    %15 = stablehlo.dynamic_slice %13, %14, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %16 = stablehlo.reshape %15 : (tensor<1xi32>) -> tensor<i32>
+    %17 = stablehlo.dynamic_slice %9, %16, sizes = [2] : (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>
+    return %17, %7#0 : tensor<2xf32>, !stablehlo.token
+  }
+}
