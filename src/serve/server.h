@@ -116,7 +116,7 @@ void text_answer(struct call *c, struct text *t, json_t *(*whole)(struct text *t
                  bool (*piece)(struct text *t, struct strbuf *out));
 /* Submits the jobs; false after answering why. */
 bool text_submit(struct call *c, struct text *t);
-/* Waits for all jobs, and cancels them when the client goes; false after answering why one of them failed. */
+/* Waits for all jobs, and cancels them when one fails or the client goes; false after answering why one of them failed. */
 bool text_wait(struct call *c, struct text *t);
 const char *text_finish(const struct choice *x); /* "stop", "length", "tool_calls" */
 /* The log probability of a token, and those of the most probable ones at its place, as in chat completions; `id`: with ids. */

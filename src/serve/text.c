@@ -169,15 +169,17 @@ static const char *failure_text(const struct serve_job *j) {
 }
 
 bool text_wait(struct call *c, struct text *t) {
+    const struct serve_job *failed = NULL;
     bool ended = false;
-    while (!ended && !http_gone(c->http)) {
+    while (!ended && !failed && !http_gone(c->http)) {
         schedule_wait(t->model->x, &t->version, POLL_MS);
         ended = all_ended(t);
+        failed = failure(t);
         schedule_release(t->model->x);
     }
     if (!ended)
         cancel(t);
-    const struct serve_job *failed = failure(t);
+    failed = failed ? failed : failure(t);
     return !failed || serve_error(c, failure_status(failed), NULL, NULL, "%s", failure_text(failed));
 }
 

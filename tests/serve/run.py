@@ -464,7 +464,7 @@ def test_failed_choice(s):
     for path, more in (("/v1/completions", {"prompt": "x"}), ("/v1/chat/completions", {"messages": user("x")}),
                        ("/completion", {"prompt": ["x"] * 6, "n": 1})):
         body = ask | more
-        assert "grammar" in s.bad(500, path, body)["message"]
+        assert "grammar" in s.bad(500, path, body)["message"] and s.idle()
         events = [json.loads(e.split("data: ", 1)[1]) for e in s.events(path, body)]
         assert set(events[-1]) == {"error"} and "grammar" in events[-1]["error"]["message"], events[-1]
         assert not any(c.get("finish_reason") for e in events[:-1] for c in e.get("choices", [])), events
