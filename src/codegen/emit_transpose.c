@@ -96,9 +96,16 @@ static void transpose_within_blocks(struct emit *e, uint32_t columns, LLVMValueR
     }
 }
 
-/* n elements of row i of the block that begins with load n, from column `column` on. */
+/* Whether lane i is known to be masked. */
+static bool transpose_is_masked(const struct emit *e, uint32_t i) {
+    return e->mask && e->l->ConstIntGetSExtValue(e->l->BuildExtractElement(e->b, e->mask, emit_int(e, i), "")) == 0;
+}
+
+/* n elements of row i of the block that begins with load n, from column `column` on; zeros for a masked lane. */
 static LLVMValueRef transpose_load(struct emit *e, const struct kir_node *n, uint32_t i, uint32_t column, LLVMTypeRef type) {
     int64_t offset = e->nodes[n->arg[0].i].stride * i + column;
+    if (transpose_is_masked(e, i))
+        return e->l->ConstNull(type);
     return emit_row(e, n->of, n->arg[0], offset, type);
 }
 
@@ -129,8 +136,8 @@ bool emit_transposed_loads(struct emit *e, kir_val v) {
     enum ir_dtype t = e->k->buffers.v[n->of].dtype;
     kir_val members[TRANSPOSE_MAX_LANES];
     LLVMValueRef rows[TRANSPOSE_MAX_LANES];
-    if (e->width < 4 || e->width > TRANSPOSE_MAX_LANES || e->width != e->t->vector_bytes / 4 || e->mask ||
-        !transpose_is_strided(e, n))
+    if (e->width < 4 || e->width > TRANSPOSE_MAX_LANES || e->width != e->t->vector_bytes / 4 ||
+        (e->mask && !e->l->IsConstant(e->mask)) || !transpose_is_strided(e, n))
         return false;
     uint32_t columns = transpose_columns(e, v, members);
     if (!columns)
