@@ -16,7 +16,7 @@ _hilo() {
     'run --device') ;;
     'run --machine') files=1 ;;
     'run --memory-limit') ;;
-    'run --passes') words='fused inline collectives combine partition sdy-import 
+    'run --passes') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
             dce ' ;;
@@ -31,7 +31,7 @@ _hilo() {
     'compile --device') ;;
     'compile --machine') files=1 ;;
     'compile --memory-limit') ;;
-    'compile --passes') words='fused inline collectives combine partition sdy-import 
+    'compile --passes') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
             dce ' ;;
@@ -48,7 +48,7 @@ _hilo() {
     'explain --device') ;;
     'explain --machine') files=1 ;;
     'explain --memory-limit') ;;
-    'explain --passes') words='fused inline collectives combine partition sdy-import 
+    'explain --passes') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
             dce ' ;;
@@ -60,7 +60,7 @@ _hilo() {
     'check --threads') ;;
     'check --device') ;;
     'check --machine') files=1 ;;
-    'check --passes') words='fused inline collectives combine partition sdy-import 
+    'check --passes') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
             dce ' ;;
@@ -84,7 +84,7 @@ _hilo() {
     'bench --device') ;;
     'bench --machine') files=1 ;;
     'bench --memory-limit') ;;
-    'bench --passes') words='fused inline collectives combine partition sdy-import 
+    'bench --passes') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
             dce ' ;;
@@ -92,11 +92,11 @@ _hilo() {
     'bench --backend') words='auto reference interpreter codegen library ' ;;
     'bench --target-cpu') ;;
     'bench --target-gpu') ;;
-    'opt --passes') words='fused inline collectives combine partition sdy-import 
+    'opt --passes') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
             dce ' ;;
-    'opt --stop-after') words='fused inline collectives combine partition sdy-import 
+    'opt --stop-after') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
             dce ' ;;
@@ -118,13 +118,13 @@ _hilo() {
             reduce_ones while_never while_once if_constant case_constant tuple_element 
             constant_right compare_right dot_general dot_transpose transpose_dot dot_identity 
             dot_outer dot_vectors conv_pad window_pad conv_phases broadcast_first broadcast_order 
-            broadcast_ones reshape_after transpose_ones all_reduce cross_replica_sum reduce_scatter 
-            all_gather all_to_all batch_norm_inference batch_norm_training batch_norm_grad 
-            broadcast_operands chlo_constant constant_like chlo_tan square conj_real is_inf 
-            is_pos_inf is_neg_inf look_through cast_same infer if_types case_types static_reshape 
-            static_broadcast static_iota static_pad static_slice static_gather static_conv 
-            static_reduce_window static_rng static_top_k assertion_holds bitcast_shape known_size 
-            reduce_blocks dot_blocks ' ;;
+            broadcast_ones reshape_after transpose_ones async_start all_reduce cross_replica_sum 
+            reduce_scatter all_gather all_to_all batch_norm_inference batch_norm_training 
+            batch_norm_grad broadcast_operands chlo_constant constant_like chlo_tan square conj_real 
+            is_inf is_pos_inf is_neg_inf look_through cast_same infer if_types case_types 
+            static_reshape static_broadcast static_iota static_pad static_slice static_gather 
+            static_conv static_reduce_window static_rng static_top_k assertion_holds bitcast_shape 
+            known_size reduce_blocks dot_blocks ' ;;
     'opt --rule-limit') ;;
     'opt --floats') words='exact no-nan reassoc ' ;;
     'opt --emit') words='text bytecode hlo ' ;;
