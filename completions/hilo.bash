@@ -42,6 +42,7 @@ _hilo() {
     'explain -o') files=1 ;;
     'explain --runs') ;;
     'explain --input') files=1 ;;
+    'explain --partitions') ;;
     'explain --link') ;;
     'explain --entry') ;;
     'explain --threads') ;;
@@ -221,9 +222,9 @@ _hilo() {
             compile) words='-o --emit --entry --runtime-only --threads --device --machine 
             --memory-limit --batch-invariant -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
             --target-cpu --target-gpu --help' ;;
-            explain) words='-o --json --run --runs --input --partition --link --entry --threads 
-            --device --machine --memory-limit --batch-invariant -O0 -O1 -O2 -O3 --passes --dump-dir 
-            --backend --target-cpu --target-gpu --help' ;;
+            explain) words='-o --json --run --runs --input --partition --partitions --link --entry 
+            --threads --device --machine --memory-limit --batch-invariant -O0 -O1 -O2 -O3 --passes 
+            --dump-dir --backend --target-cpu --target-gpu --help' ;;
             verify) words='--help' ;;
             check) words='-j --threads --device --machine -O0 -O1 -O2 -O3 --passes --dump-dir 
             --backend --target-cpu --target-gpu --filter --timeout --arguments --shardings --seed 

@@ -181,8 +181,9 @@ int cli_compile_program(hilo_client *client, const struct cli_compile *o, const 
                         hilo_executable **out);
 
 /* --partition (partition.c): makes the program that of one of its partitions, as many as it says, or as its largest mesh has
-   devices. `entry` may be NULL. */
-int cli_partition(hilo_client *client, hilo_module *module, const char *entry);
+   devices. With `partitions` > 0 that many: the first axis of its meshes over all devices becomes so large. `entry` may be
+   NULL. */
+int cli_partition(hilo_client *client, hilo_module *module, const char *entry, int64_t partitions);
 /* What is divided into how many parts, of a program that it made. */
 void cli_partition_text(hilo_module *module, struct strbuf *out);
 

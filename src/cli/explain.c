@@ -9,11 +9,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+enum { MOST_PARTITIONS = 4096 }; /* that the partitioner takes */
+
 struct explain_options {
     struct cli_compile compile;
     const char *entry, *out, *link;
     struct cli_texts inputs;
-    int64_t runs;
+    int64_t runs, partitions;
     bool run, json, partition;
 };
 
@@ -611,7 +613,7 @@ static int compile_partition(hilo_client *client, const char *file, const struct
     hilo_compile_options c;
     int code = cli_load(client, file, &module);
     if (code == CLI_OK)
-        code = cli_partition(client, module, o->entry);
+        code = cli_partition(client, module, o->entry, o->partitions);
     if (code == CLI_OK) {
         cli_partition_text(module, parts);
         cli_compile_options(&o->compile, o->entry, &c);
@@ -667,6 +669,9 @@ static int explain_main(const struct cli_command *self, int argc, char **argv) {
     int code = cli_options(self, argc, argv, &o, &files);
     if (code < 0 && !o.run && (o.inputs.n || o.runs))
         code = cli_error(CLI_USAGE, "--input and --runs need --run");
+    if (code < 0 && (o.partitions < 0 || o.partitions > MOST_PARTITIONS))
+        code = cli_error(CLI_USAGE, "--partitions: a number from 1 to %d is expected", MOST_PARTITIONS);
+    o.partition |= o.partitions > 0;
     if (code < 0 && o.run && o.partition)
         code = cli_error(CLI_USAGE, "--partition is for the compiler's estimates: --run would need all partitions");
     if (code < 0 && o.run && o.link)
@@ -688,6 +693,8 @@ static const struct cli_option options[] = {
      "value of the next parameter, as for `hilo run`;\ndefault random:1 for all"},
     {"--partition", NULL, CLI_FLAG, offsetof(struct explain_options, partition),
      "explain the program of one partition, by its shardings:\nwhat is divided, its collectives, and what they bring"},
+    {"--partitions", "N", CLI_NUMBER, offsetof(struct explain_options, partitions),
+     "the same as of N partitions: the first axis of its mesh\nbecomes as large as that takes"},
     {"--link", "LAT,BW", CLI_TEXT, offsetof(struct explain_options, link),
      "also what a step takes, by a model, with a link between the\nprocesses of this latency (microseconds) and rate (GB/s);\n"
      "LAT,BW,MSG: and with this time (microseconds) for each message"},

@@ -189,7 +189,7 @@ static int run(const char *path, struct cli_opt_options *o) {
         return code;
     code = cli_load(client, path, &module);
     if (code == CLI_OK && o->partition)
-        code = cli_partition(client, module, NULL);
+        code = cli_partition(client, module, NULL, 0);
     if (code == CLI_OK) {
         hilo_status status = optimise(client, module, o);
         code = status == HILO_OK ? print(client, module, o) : cli_fail(client, status);

@@ -26,6 +26,50 @@ static hilo_status count_partitions(struct ir_module *m, struct diag_list *d, in
     return HILO_OK;
 }
 
+/* 0: more than can be counted. */
+static int64_t devices_of(const struct sdy_mesh *mesh) {
+    int64_t n = 1;
+    for (uint32_t i = 0; i < mesh->naxes; i++)
+        if (__builtin_mul_overflow(n, mesh->axes[i].size, &n))
+            return 0;
+    return n;
+}
+
+/* Meshes over `from` devices get `to`, by their first axis. */
+static hilo_status scale_meshes(struct ir_module *m, struct diag_list *d, int64_t from, int64_t to) {
+    struct sdy s = {.m = m, .a = &m->arena, .d = d};
+    bool any = from == to;
+    for (ir_op op = ir_block_get(m, ir_module_body(m))->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        const struct sdy_mesh *mesh;
+        if (ir_kind(m, op) != IR_SDY_MESH)
+            continue;
+        HILO_TRY(sdy_mesh_named(&s, op, ir_prop_str(m, op, IR_SDY_MESH_sym_name), &mesh));
+        if (!mesh->naxes || devices_of(mesh) != from || from == to)
+            continue;
+        int64_t rest = from / mesh->axes[0].size;
+        if (mesh->ndevices || to % rest != 0)
+            return ir_op_error(m, d, op, HILO_INVALID_ARGUMENT, NULL,
+                               mesh->ndevices ? "lists its devices: there is no such mesh over %" PRId64
+                                              : "cannot be over %" PRId64 " devices by its first axis alone", to);
+        struct strbuf text;
+        strbuf_init(&text, mem_system_allocator());
+        for (uint32_t i = 0; i < mesh->naxes; i++)
+            strbuf_printf(&text, "%s\"%.*s\"=%" PRId64, i ? ", " : "#sdy.mesh<[", (int)mesh->axes[i].name.n,
+                          mesh->axes[i].name.p, i ? mesh->axes[i].size : to / rest);
+        strbuf_puts(&text, "]>");
+        if (!text.failed)
+            ir_set_prop(m, op, IR_SDY_MESH_mesh, ir_attr_opaque(m, (struct str){text.p, text.n}));
+        bool failed = text.failed;
+        strbuf_free(&text);
+        if (failed)
+            return HILO_RESOURCE_EXHAUSTED;
+        any = true;
+    }
+    return any ? HILO_OK
+               : ir_op_error(m, d, m->root, HILO_INVALID_ARGUMENT, NULL,
+                             "has no mesh over its %" PRId64 " devices, to be made larger", from);
+}
+
 static void set_partitions(struct ir_module *m, int64_t n) {
     const struct ir_attr_data *old = ir_attr_get(m, ir_op_get(m, m->root)->attrs);
     ir_str *names = cli_alloc(old->n + 1, sizeof *names);
@@ -43,7 +87,7 @@ static void set_partitions(struct ir_module *m, int64_t n) {
     free(items);
 }
 
-int cli_partition(hilo_client *client, hilo_module *module, const char *entry) {
+int cli_partition(hilo_client *client, hilo_module *module, const char *entry, int64_t partitions) {
     struct ir_module *m = rt_module_ir(module);
     struct diag_list d;
     struct opt o;
@@ -55,6 +99,10 @@ int cli_partition(hilo_client *client, hilo_module *module, const char *entry) {
     o.options.entry = entry ? ir_module_symbol(m, str_of(entry)) : (ir_op){0};
     hilo_status status = entry && IR_NONE(o.options.entry) ? HILO_NOT_FOUND : count_partitions(m, &d, &n);
     bool missing = status == HILO_OK && n < 1;
+    if (status == HILO_OK && !missing && partitions > 0) {
+        status = scale_meshes(m, &d, n, partitions);
+        n = partitions;
+    }
     if (status == HILO_OK && !missing) {
         set_partitions(m, n);
         status = opt_run(&o);

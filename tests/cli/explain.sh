@@ -280,6 +280,15 @@ parameters: [${data%:*},1], [1,4], [4,1]; of results: [${data%:*},1], whole"
     exits 0 explain part.mlir --link 3,1.7
     says "4 collectives, by which a process receives ${data#*:} MB"
 done
+sed 's/DEVICES/16/; s/=DATA/=4/' scale.mlir >whole.mlir
+exits 0 explain whole.mlir --partitions 1024 --link 3,1.7 # the first axis of the mesh grows
+says '4 collectives, by which a process receives 2.3 MB' 'one of 1024 partitions; parts of parameters: [256,1], [1,4], [4,1]'
+exits 0 explain whole.mlir --partitions 16
+says 'one of 16 partitions; parts of parameters: [4,1], [1,4], [4,1]'
+exits 1 explain whole.mlir --partitions 6
+says 'cannot be over 6 devices by its first axis alone'
+exits 2 explain whole.mlir --partitions 5000
+exits 2 explain whole.mlir --partitions 4 --run
 exits 2 explain whole.mlir --partition --run
 exits 2 explain softmax.mlir --runs 3
 exits 2 explain softmax.mlir --run --input 2xf32=1
