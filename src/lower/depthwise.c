@@ -97,9 +97,9 @@ static kir_val input(struct depthwise *d, const struct place *t, struct index *a
     if (own.i)
         guard = guard.i ? kir_op2(l->k, KIR_AND, 0, guard, own) : own;
     if (d->input.plain && w->base == 1) {
-        const struct kir_node *n = kir_get(l->k, base);
-        uint32_t buffer = n->of;
-        kir_val place = lower_add(l, n->arg[0], kir_i64(l->k, q * d->input.steps.position[d->along]));
+        const struct kir_node load = *kir_get(l->k, base); /* a copy: building moves the nodes */
+        uint32_t buffer = load.of;
+        kir_val place = lower_add(l, load.arg[0], kir_i64(l->k, q * d->input.steps.position[d->along]));
         return guard.i ? kir_load_if(l->k, buffer, place, guard, contract_zero(c)) : kir_load(l->k, buffer, place);
     }
     l->guard = guard;
