@@ -2,6 +2,7 @@
 #include "opt/cost.h"
 #include "opt/layout.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- roles ----------------------------------------------------------------------------------- */
@@ -374,10 +375,22 @@ double layout_transpose_ns(const struct ir_module *m, const struct target *t, ir
     return 2 * (double)bytes / t->memory_rate + (double)t->kernel_ops / t->compute_rate;
 }
 
+enum { LAYOUT_SCATTER = 32 }; /* multiply-adds, of vectors, in the time in which an element is stored by itself */
+
 /* A convolution whose features are not contiguous was measured to take about twice as long; half of that is for the operand and
-   half for the result. Where it has no groups the window is packed, in which the order costs about half a transpose. */
+   half for the result. Where it has no groups the window is packed, in which the order costs about half a transpose; and each
+   element of a result of so many features that vectors are of them is stored by itself. */
 double layout_conv_ns(const struct ir_module *m, const struct target *t, ir_op op, uint32_t which) {
-    double ns = opt_flops(m, op) / 2 / t->compute_rate;
-    bool packed = which == 1 && ir_prop_i64(m, op, IR_CONVOLUTION_feature_group_count) == 1;
-    return packed ? layout_transpose_ns(m, t, ir_operand(m, op, 1)) / 2 : ns / 2;
+    double ns = opt_flops(m, op) / 2 / t->compute_rate / 2;
+    int64_t order[IR_MAX_RANK];
+    if (ir_prop_i64(m, op, IR_CONVOLUTION_feature_group_count) > 1 || which == 0)
+        return ns;
+    if (which == 1)
+        return layout_transpose_ns(m, t, ir_operand(m, op, 1)) / 2;
+    if (t->block_threads)
+        return ns;
+    ir_val v = ir_result(m, op, 0);
+    layout_conv_order(m, op, 2, order);
+    bool vectors = ir_val_type(m, v)->dims[order[ir_val_type(m, v)->rank - 1]] >= t->vector_bytes / 4;
+    return vectors ? fmax(ns, LAYOUT_SCATTER * (double)ir_val_count(m, v) / t->compute_rate) : ns;
 }

@@ -322,3 +322,18 @@ module {
     return %3 : tensor<8x32x256xf32, "dense">
   }
 }
+// -----
+// A convolution of few terms: storing its result element by element takes longer than a transpose.
+// RUN: --passes=layout,simplify,fold,dce
+func.func @few_terms(%x: tensor<1x16x48x48xf32>, %w: tensor<32x16x1x1xf32>) -> tensor<1x32x48x48xf32> {
+  %c = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x48x48xf32>, tensor<32x16x1x1xf32>) -> tensor<1x32x48x48xf32>
+  return %c : tensor<1x32x48x48xf32>
+}
+// ----- expected
+module {
+  func.func @few_terms(%arg0: tensor<1x16x48x48xf32>, %arg1: tensor<32x16x1x1xf32>) -> tensor<1x32x48x48xf32> {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, 0, 1, f], window = { } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x16x48x48xf32>, tensor<32x16x1x1xf32>) -> tensor<1x48x48x32xf32>
+    %1 = stablehlo.transpose %0, dims = [0, 3, 1, 2] : (tensor<1x48x48x32xf32>) -> tensor<1x32x48x48xf32>
+    return %1 : tensor<1x32x48x48xf32>
+  }
+}
