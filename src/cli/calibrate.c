@@ -216,7 +216,7 @@ static int measure_size(hilo_client *client, const struct sample *s, const int *
         struct lib_match match;
         hilo_executable *exe = NULL;
         ns[by] = 0;
-        if (by != LIB_OWN && !ext_match(m, op, (enum lib_external)by, &match))
+        if (by != LIB_OWN && !ext_match(m, op, (enum lib_external)by, NULL, &match))
             continue;
         status = model_compile(client, module, (enum lib_external)by, &exe);
         code = status == HILO_OK ? measure(client, exe, &ns[by]) : cli_fail(client, status);
@@ -292,9 +292,9 @@ static const char *rate(double ns, char *out, size_t size) {
 
 static void show(const struct model *m) {
     char a[32], b[32];
-    for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++)
-        printf("%-9s %s\n", ext_title((enum lib_external)by),
-               ext_missing((enum lib_external)by) ? ext_missing((enum lib_external)by) : ext_version((enum lib_external)by));
+    for (enum lib_external by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++)
+        if (!lib_on_device(by))
+            printf("%-9s %s\n", ext_title(by), ext_missing(by) ? ext_missing(by) : ext_version(by));
     printf("copies    %s GB/s\n\n%-17s %-13s %-9s %10s %10s %10s\n", rate(m->copy, a, sizeof a), "routine", "type", "by",
            "fixed us", "Gflop/s", "GB/s");
     for (int r = 0; r < LIB_ROUTINE_COUNT; r++)

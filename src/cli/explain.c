@@ -53,7 +53,7 @@ static void row_on_gpu(struct explained *x, const struct plan *p, const struct t
         r->name = s->kernel->library ? s->kernel->library->name : r->name;
         x->launches++;
     } else {
-        r->name = "on the GPU";
+        r->name = s->routine ? r->name : "on the GPU";
         r->ms = r->bytes / t->memory_rate * 1e-6;
     }
 }

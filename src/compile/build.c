@@ -240,7 +240,7 @@ static void kernel(struct build *b, const struct fuse_block *f, ir_block block, 
     if (k->schedule == FUSE_INTO) /* first, because it may need a kernel itself */
         (void)build_buffer(b, ir_operand(b->m, k->anchor, 0));
     lower_kernel(&b->scratch, b->m, f, block, k, b->target, &b->now);
-    b->product = b->gpu_client ? k : NULL;
+    b->product = b->library_products ? k : NULL;
     build_lowered(b);
 }
 

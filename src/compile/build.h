@@ -58,7 +58,8 @@ struct build {
     bool hoists; /* what does not change is computed once, and kept */
     bool batch_invariant;           /* rows of products: see hilo_compile_options */
     bool on_device; /* kernels are launched on a GPU */
-    const hilo_client *gpu_client;      /* whose GPU's libraries may compute kernels; NULL = none may */
+    const hilo_client *gpu_client;  /* whose GPU's libraries may compute steps; NULL = none may */
+    bool library_products;          /* cuBLASLt is there for kernels */
     struct {
         void **v;
         uint32_t n, cap;

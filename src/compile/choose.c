@@ -16,7 +16,7 @@ static bool choose_cheapest(struct build *b, ir_op op, struct build_choice *c) {
     double least = 0;
     for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++) {
         struct lib_match match;
-        if (!ext_match(b->m, op, (enum lib_external)by, &match))
+        if (lib_on_device((enum lib_external)by) || !ext_match(b->m, op, (enum lib_external)by, NULL, &match))
             continue;
         const struct model_cost *own = &model->cost[match.routine][type][LIB_OWN],
                                 *theirs = &model->cost[match.routine][type][by];
@@ -39,12 +39,13 @@ static bool choose_cheapest(struct build *b, ir_op op, struct build_choice *c) {
 }
 
 static bool choose_first(struct build *b, ir_op op, struct build_choice *c) {
+    struct gpu *gpu = b->gpu_client ? rt_client_gpu(b->gpu_client) : NULL;
     for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++) {
-        if (b->libraries == BUILD_ONE && by != (int)b->library)
+        if ((b->libraries == BUILD_ONE && by != (int)b->library) || (lib_on_device((enum lib_external)by) && !gpu))
             continue;
         if (ext_does((enum lib_external)by, ir_kind(b->m, op)) && ext_missing((enum lib_external)by))
             b->wanted |= 1u << by;
-        if (ext_match(b->m, op, (enum lib_external)by, &c->match))
+        if (ext_match(b->m, op, (enum lib_external)by, gpu, &c->match))
             return true;
     }
     return false;

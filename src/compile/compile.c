@@ -395,7 +395,7 @@ static void choose_libraries(const struct compile *c, struct build *b) {
 static void report_missing(const struct compile *c, const struct build *b) {
     for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++)
         if (b->wanted >> by & 1)
-            rt_log(c->exe->client, HILO_LOG_WARNING, "backend 'library': no %s (Debian: %s): %s; hilo's own code is used",
+            rt_log(c->exe->client, HILO_LOG_WARNING, "backend 'library': no %s (%s): %s; hilo's own code is used",
                    ext_title((enum lib_external)by), ext_packages((enum lib_external)by), ext_missing((enum lib_external)by));
 }
 
@@ -446,10 +446,11 @@ static bool can_plan(const struct compile *c, ir_op entry, const struct ir_modul
 /* Those of the client's GPU. */
 static void choose_gpu_libraries(const struct compile *c, struct build *b) {
     const char *missing = ext_cublaslt_missing();
-    b->gpu_client = missing ? NULL : c->exe->client;
+    b->gpu_client = c->exe->client;
+    b->library_products = !missing;
     if (missing)
         rt_log(c->exe->client, HILO_LOG_WARNING,
-               "backend 'library': no cuBLASLt (of NVIDIA's CUDA toolkit): %s; hilo's own code is used", missing);
+               "backend 'library': no cuBLASLt (NVIDIA's CUDA toolkit): %s; hilo's own code is used", missing);
 }
 
 /* A plan of kernels, routines and single evaluations; of one evaluation if the backend requires it, if sizes of arguments are

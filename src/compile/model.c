@@ -25,7 +25,8 @@ static void put_here(struct strbuf *out) {
     strbuf_printf(out, MODEL_MAGIC "machine %s %s", target_cpu_machine(), features);
     strbuf_printf(out, "\ncores %u\n", target_cores());
     for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++)
-        strbuf_printf(out, "library %s %s\n", ext_title((enum lib_external)by),
+        if (!lib_on_device((enum lib_external)by))
+            strbuf_printf(out, "library %s %s\n", ext_title((enum lib_external)by),
                       ext_missing((enum lib_external)by) ? "none" : ext_version((enum lib_external)by));
 }
 

@@ -95,7 +95,8 @@ static hilo_status check(int error, const char *call, struct diag_list *d) {
 }
 
 /* One handle for a device: calls of several threads may use it at once. */
-static hilo_status handle_make(struct diag_list *d, void **out) {
+static hilo_status handle_make(struct gpu *g, struct diag_list *d, void **out) {
+    (void)g;
     return check(cublaslt_state.table.create(out), "Create", d);
 }
 

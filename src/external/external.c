@@ -11,7 +11,7 @@ static const struct {
     const struct ext_opened *(*open)(void);
 } libraries[] = {
     [LIB_OWN] = {"hilo", "", NULL},
-#define EXTERNAL(id, name, title, packages) [LIB_##id] = {title, packages, ext_open_##name},
+#define EXTERNAL(id, name, title, packages, device) [LIB_##id] = {title, packages, ext_open_##name},
 #include "library/externals.def"
 };
 
@@ -75,16 +75,19 @@ bool ext_does(enum lib_external by, enum ir_op_kind kind) {
     return how(by, ext_routine(kind)) != NULL;
 }
 
-bool ext_match(const struct ir_module *m, ir_op op, enum lib_external by, struct lib_match *out) {
+bool ext_match(const struct ir_module *m, ir_op op, enum lib_external by, struct gpu *gpu, struct lib_match *out) {
     enum ir_op_kind kind = ir_kind(m, op);
     struct lib_match x;
-    if (!ext_does(by, kind) || ext_missing(by) || !(kind == IR_DOT_GENERAL ? dot_match(m, op, &x) : lib_match(m, op, &x)))
+    if ((lib_on_device(by) && !gpu) || !ext_does(by, kind) || ext_missing(by) ||
+        !(kind == IR_DOT_GENERAL ? dot_match(m, op, &x) : lib_match(m, op, &x)))
         return false;
     const struct lib_by *b = how(by, x.routine);
+    x.gpu = gpu;
     if (!b || !b->can(&x))
         return false;
     *out = x;
     out->by = by;
+    out->gpu = NULL;
     out->in_place = false;
     return true;
 }

@@ -4,6 +4,7 @@
  *   onednn.h, .c      oneDNN's interface, of versions 2 and 3        fftw.c       Fourier transforms
  *   onednn_dot.c      products        onednn_window.c   convolution and pooling
  *   cublaslt.h, .c    products on a GPU                              nvjitlink.h, .c   PTX to cubins
+ *   cufft.c           Fourier transforms on a GPU
  *
  * Each call of a library is on one thread, and what is computed by one call depends on shapes alone: so results are the same
  * for any number of threads. Their interfaces are declared here, as far as hilo needs them, from their documentation.
@@ -16,7 +17,7 @@
 
 /* ---- for the compiler ------------------------------------------------------------------------- */
 
-/* "oneDNN"; the Debian packages that have it, "libdnnl2". */
+/* "oneDNN"; what has it, "Debian: libdnnl2". */
 const char *ext_title(enum lib_external by);
 const char *ext_packages(enum lib_external by);
 /* Opens it. NULL when it is there; else why not, one line. */
@@ -27,8 +28,9 @@ const char *ext_version(enum lib_external by);
 enum lib_routine ext_routine(enum ir_op_kind kind);
 /* Whether it does anything of that kind. */
 bool ext_does(enum lib_external by, enum ir_op_kind kind);
-/* Fills `out` when this library can compute the op with its static shapes; as lib_match. */
-bool ext_match(const struct ir_module *m, ir_op op, enum lib_external by, struct lib_match *out);
+/* Fills `out` when this library can compute the op with its static shapes, on the GPU if there is one (a library that runs on
+   one makes its context the calling thread's), or the host; as lib_match. */
+bool ext_match(const struct ir_module *m, ir_op op, enum lib_external by, struct gpu *gpu, struct lib_match *out);
 
 /* How they do what they do: for lib_prepare. */
 const struct lib_by *const *ext_rows(void);
@@ -46,7 +48,7 @@ const struct lib_by *const *ext_rows(void);
 struct ext_opened {
     char why[256], version[96];
 };
-#define EXTERNAL(id, name, title, packages) const struct ext_opened *ext_open_##name(void);
+#define EXTERNAL(id, name, title, packages, device) const struct ext_opened *ext_open_##name(void);
 #include "library/externals.def"
 
 struct ext_function {

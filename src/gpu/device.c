@@ -154,7 +154,7 @@ hilo_status gpu_library(struct gpu *g, const struct gpu_library *library, struct
         x = x->next;
     if (status == HILO_OK && !x) {
         x = mem_alloc(&g->al, sizeof *x);
-        status = x ? library->make(d, out) : HILO_RESOURCE_EXHAUSTED;
+        status = x ? library->make(g, d, out) : HILO_RESOURCE_EXHAUSTED;
         if (status == HILO_OK) {
             *x = (struct gpu_handle){g->handles, library, *out};
             g->handles = x;

@@ -51,10 +51,10 @@ hilo_status gpu_wait(struct gpu *g, struct diag_list *d);
 hilo_status gpu_stream(struct gpu *g, struct diag_list *d, void **out);
 
 /* What a library has for this device, its handle: made by the first that asks for it (with the context as above), shared by all
-   threads, and released by gpu_close, whatever the order, with the context. `library` tells libraries apart: it is compared by
-   address, and outlives the device. A failure of `make` is returned, and the next that asks has it made again. */
+   threads, and released by gpu_close, in any order, with the context. `library` tells them apart: it is compared by address,
+   and outlives the device. A failure of `make` is returned, and the next that asks has it made again. */
 struct gpu_library {
-    hilo_status (*make)(struct diag_list *d, void **out);
+    hilo_status (*make)(struct gpu *g, struct diag_list *d, void **out);
     void (*release)(void *handle);
 };
 hilo_status gpu_library(struct gpu *g, const struct gpu_library *library, struct diag_list *d, void **out);

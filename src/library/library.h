@@ -23,10 +23,13 @@ const char *lib_routine_name(enum lib_routine r);
 /* Libraries that may be installed, and do what some routines do: externals.def, the component `external`. */
 enum lib_external {
     LIB_OWN, /* none of them: hilo's code */
-#define EXTERNAL(id, name, title, packages) LIB_##id,
+#define EXTERNAL(id, name, title, packages, device) LIB_##id,
 #include "library/externals.def"
     LIB_EXTERNAL_COUNT
 };
+
+/* Whether its routines run on a GPU, with operands, results and scratch in the device's memory. */
+bool lib_on_device(enum lib_external by);
 
 /* Threads to work with. run(pool, n, task, user) calls task(user, i) for i = 0 … n-1, each once, on any thread, and returns
    when all are done; it may be called with threads == 1. It is called by the thread that called lib_run, not by a task. When
@@ -39,6 +42,7 @@ struct lib_pool {
 enum { LIB_MOST_PARAMS = 64 };
 
 struct lib_by;
+struct gpu;
 
 /* An op as a routine. */
 struct lib_match {
@@ -46,6 +50,7 @@ struct lib_match {
     enum lib_external by;     /* provider, which takes the same parameters; hilo's code does where that cannot */
     const struct lib_by *how; /* of what is prepared (lib_prepare); NULL = nothing: hilo's code computes it */
     void *state;              /* what `by` has prepared */
+    struct gpu *gpu;          /* of a library that runs on a GPU: which, while it is asked or prepares; NULL: there is none */
     uint32_t nparams;
     int64_t params[LIB_MOST_PARAMS];
     size_t scratch_bytes;  /* what a call needs besides its operands and results */
@@ -69,6 +74,7 @@ struct lib_call {
     void *scratch; /* 64-byte aligned */
     const struct lib_pool *pool;
     const struct lib_sizes *check; /* not NULL: only check that the parameters are valid and access nothing outside of these */
+    struct diag_list *d; /* of a library that runs on a GPU, where it enqueues: what failed */
 };
 /* Whether the parameters are valid, and the routine accesses nothing outside of memory of these sizes. */
 bool lib_fits(const struct lib_match *match, const struct lib_sizes *sizes);
@@ -83,7 +89,8 @@ struct lib_by {
     enum lib_routine routine;
     /* Whether it can, from the parameters; then out->scratch_bytes is what it needs at most, and its own code. */
     bool (*can)(struct lib_match *out);
-    /* What all runs share; NULL where it cannot be made. It frees itself by `release`. */
+    /* What all runs share; NULL where it cannot be made, as on a GPU where it needs more scratch than match->scratch_bytes. It
+       frees itself by `release`. */
     void *(*prepare)(const struct lib_match *match);
     void (*release)(void *state);
     /* UNIMPLEMENTED: not for these data; nothing was lost. Any number of threads may be at it at once. */
@@ -97,10 +104,11 @@ typedef const struct lib_by *const *lib_rows_fn(void);
 const char *lib_match_name(const struct lib_match *match);
 /* Finds the routine, and by whom, from that name; false when there is none. */
 bool lib_match_named(const char *name, struct lib_match *out);
-/* Prepares match->state where `by` is a library that is here and can; lib_release frees it. `rows` NULL: there are none. */
-void lib_prepare(struct lib_match *match, lib_rows_fn *rows);
+/* Prepares match->state where `by` is a library that is here and can; lib_release frees it. `rows` NULL: there are none; `gpu`
+   NULL: nor is there a device. */
+void lib_prepare(struct lib_match *match, lib_rows_fn *rows, struct gpu *gpu);
 void lib_release(struct lib_match *match);
-/* Runs it by whatever is prepared; else by lib_run. */
+/* Runs it by whatever is prepared; else by lib_run. Not for libraries that run on a GPU. */
 hilo_status lib_run_match(const struct lib_match *match, const struct lib_call *c);
 
 #endif

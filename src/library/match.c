@@ -49,6 +49,15 @@ static const struct lib_by *by_of(lib_rows_fn *rows, enum lib_external by, enum 
     return NULL;
 }
 
+bool lib_on_device(enum lib_external by) {
+    static const bool on_device[] = {
+        false,
+#define EXTERNAL(id, name, title, packages, device) device,
+#include "library/externals.def"
+    };
+    return on_device[by];
+}
+
 static const struct {
     enum lib_external by;
     enum lib_routine routine;
@@ -78,10 +87,11 @@ bool lib_match_named(const char *name, struct lib_match *out) {
     return out->routine != LIB_NONE;
 }
 
-void lib_prepare(struct lib_match *match, lib_rows_fn *rows) {
+void lib_prepare(struct lib_match *match, lib_rows_fn *rows, struct gpu *gpu) {
     const struct lib_by *by = by_of(rows, match->by, match->routine);
+    match->gpu = gpu;
     struct lib_match here = *match; /* another version of the library may need more scratch than there is */
-    if (by && by->can(&here) && here.scratch_bytes <= match->scratch_bytes)
+    if (by && (lib_on_device(by->by) ? gpu != NULL : by->can(&here) && here.scratch_bytes <= match->scratch_bytes))
         match->state = by->prepare(match);
     match->how = match->state ? by : NULL;
 }

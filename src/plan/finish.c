@@ -372,9 +372,13 @@ static const struct plan_dead *find_dead(struct emit *e) {
     return dead;
 }
 
+enum plan_space plan_space_of(const struct plan_kernel *k, const struct lib_match *routine) {
+    return (k && k->gpu.threads) || (routine && lib_on_device(routine->by)) ? PLAN_DEVICE : PLAN_HOST;
+}
+
 bool plan_on_device(const struct plan *p, const struct plan_step *s) {
-    return s->kind == PLAN_KERNEL ? s->kernel->gpu.threads != 0
-                                  : s->kind == PLAN_COPY && p->buffers[s->uses[0].buffer].space == PLAN_DEVICE &&
+    return s->kind != PLAN_COPY ? plan_space_of(s->kernel, s->routine) == PLAN_DEVICE
+                                  : p->buffers[s->uses[0].buffer].space == PLAN_DEVICE &&
                                         p->buffers[s->uses[1].buffer].space == PLAN_DEVICE;
 }
 
@@ -465,7 +469,7 @@ hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list
         size_t scratch = s->kernel ? s->kernel->scratch_bytes : s->routine ? s->routine->scratch_bytes : 0;
         if (s->kernel && s->kernel->library && scratch < s->kernel->library->workspace_bytes)
             scratch = s->kernel->library->workspace_bytes;
-        struct plan_memory *memory = &p->memory[s->kernel && s->kernel->gpu.threads ? PLAN_DEVICE : PLAN_HOST];
+        struct plan_memory *memory = &p->memory[plan_space_of(s->kernel, s->routine)];
         memory->scratch_bytes = memory->scratch_bytes < scratch ? scratch : memory->scratch_bytes;
         reference |= s->kind == PLAN_REFERENCE;
     }

@@ -26,7 +26,7 @@ struct places {
 };
 
 static enum plan_space step_space(const struct plan_node *n) {
-    return n->step == PLAN_KERNEL && n->kernel->gpu.threads ? PLAN_DEVICE : PLAN_HOST;
+    return plan_space_of(n->kernel, n->routine);
 }
 
 /* Uses of a node but for a copy's, which are on either side. */

@@ -303,6 +303,8 @@ void plan_free(struct plan *p);
 
 /* Whether a step runs on a device, and whether it is a copy from one memory to the other. */
 bool plan_on_device(const struct plan *p, const struct plan_step *s);
+/* The memory that a step's buffers and scratch are in, but for a copy's: by its kernel (or NULL), and its routine (or NULL). */
+enum plan_space plan_space_of(const struct plan_kernel *k, const struct lib_match *routine);
 bool plan_is_transfer(const struct plan *p, const struct plan_step *s);
 
 /* A line a step, and the buffers. */

@@ -384,7 +384,8 @@ static void get_kernels(struct reader *r) {
         x->ns = get_f64(r);
         r->bad |= !isfinite(x->ns) || x->ns < 0;
         x->nparams = get_count(r, sizeof(int64_t));
-        need_scratch(r, PLAN_HOST, x->scratch_bytes);
+        r->bad |= lib_on_device(x->by) && !r->exe->on_device;
+        need_scratch(r, plan_space_of(NULL, x), x->scratch_bytes);
         r->bad |= x->nparams > LIB_MOST_PARAMS;
         for (uint32_t k = 0; k < x->nparams && !r->bad; k++)
             x->params[k] = get_i64(r);
@@ -444,7 +445,7 @@ static bool step_is_right(const struct reader *r, const struct plan_step *s, uin
     enum ir_dtype t = s->nuses ? v[s->uses[0].buffer].dtype : IR_DTYPE_NONE;
     if (s->init && !init_is_right(r, s))
         return false;
-    enum plan_space space = s->kernel && s->kernel->gpu.threads ? PLAN_DEVICE : PLAN_HOST;
+    enum plan_space space = plan_space_of(s->kernel, s->routine);
     for (uint32_t i = 0; i < s->nuses && s->kind != PLAN_COPY; i++)
         if (v[s->uses[i].buffer].space != space)
             return false;

@@ -58,7 +58,7 @@ static void find_patches(hilo_executable *exe) {
 
 /* Whether a step can be one of a graph: a call of a library enqueues what it will. */
 static bool is_node(const struct plan *p, const struct plan_step *s) {
-    return plan_on_device(p, s) && !(s->kernel && s->kernel->library);
+    return plan_on_device(p, s) && !s->routine && !(s->kernel && s->kernel->library);
 }
 
 /* Finds the segments. Init steps run once. */
@@ -111,7 +111,8 @@ hilo_status rt_executable_ready(hilo_executable *exe, struct diag_list *d) {
     HILO_TRY(rt_device_constants(exe, d));
     for (uint32_t i = 0; i < p->nsteps; i++)
         if (p->steps[i].routine && p->steps[i].routine->by != LIB_OWN && !p->steps[i].routine->how)
-            lib_prepare((struct lib_match *)(uintptr_t)p->steps[i].routine, compiler ? compiler->externals : NULL);
+            lib_prepare((struct lib_match *)(uintptr_t)p->steps[i].routine, compiler ? compiler->externals : NULL,
+                        exe->client->gpu);
     for (int32_t i = 0; i < exe->client->npools; i++)
         HILO_TRY(rt_pool_reserve(exe->client->pools[i], scratch));
     exe->packed = arena_array(&exe->arena, p->nsections, sizeof *exe->packed, _Alignof(struct rt_packed *));

@@ -94,6 +94,10 @@ hilo_status run_init(struct run *r, hilo_buffer *const *inputs);
 void run_release_init(struct run *r);
 /* Runs those of constants, into exe->init_memory. */
 hilo_status run_init_constants(struct run *r);
+/* Runs a routine on these buffers, of which the first `nin` are operands; v is in the host's memory. */
+hilo_status step_host_routine(struct run *r, const struct lib_match *x, void **v, uint32_t nin, void *scratch);
+/* Enqueues one that a library of the device computes; where that is missing or cannot, it runs on the host, with transfers. */
+hilo_status step_device_routine(struct run *r, const struct plan_step *s, void **v, uint32_t nin);
 /* Enqueues a kernel, or a copy, of a plan that is on a device. */
 hilo_status step_launch(struct run *r, const struct plan_step *s, void *const *v);
 hilo_status step_transfer(struct run *r, const struct plan_step *s, void *const *v);

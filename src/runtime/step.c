@@ -216,10 +216,9 @@ static hilo_status run_routine(struct run *r, const struct lib_match *x, const s
     return setjmp(r->routine_stopped) ? HILO_CANCELLED : lib_run_match(x, c);
 }
 
-static hilo_status step_routine(struct run *r, const struct plan_step *s, void **v) {
-    const struct lib_match *x = s->routine;
-    struct lib_call c = {.params = x->params, .nparams = x->nparams, .in = (const void *const *)v, .out = v + count_inputs(s),
-                         .scratch = scratch_of(r),
+hilo_status step_host_routine(struct run *r, const struct lib_match *x, void **v, uint32_t nin, void *scratch) {
+    struct lib_call c = {.params = x->params, .nparams = x->nparams, .in = (const void *const *)v, .out = v + nin,
+                         .scratch = scratch,
                          .pool = x->ns < PLAN_SHARED_NS ? NULL : &r->library};
     hilo_status status = run_routine(r, x, &c);
     if (status == HILO_CANCELLED)
@@ -227,6 +226,12 @@ static hilo_status step_routine(struct run *r, const struct plan_step *s, void *
     else if (status != HILO_OK)
         diag_error(r->d, status, "routine '%s' cannot work on this data", lib_match_name(x));
     return status;
+}
+
+static hilo_status step_routine(struct run *r, const struct plan_step *s, void **v) {
+    if (plan_on_device(r->plan, s))
+        return step_device_routine(r, s, v, count_inputs(s));
+    return step_host_routine(r, s->routine, v, count_inputs(s), scratch_of(r));
 }
 
 static hilo_status borrow(struct run *r, const struct plan_use *u, void *data, struct value **out) {

@@ -38,6 +38,56 @@ hilo_status step_launch(struct run *r, const struct plan_step *s, void *const *v
     return launch(r, s, v, NULL);
 }
 
+static hilo_status transfer(struct run *r, enum gpu_direction direction, void *to, const void *from, size_t bytes) {
+    r->transfers++;
+    r->transferred_bytes += bytes;
+    r->pending = true;
+    return gpu_copy(r->client->gpu, direction, to, from, bytes, r->d);
+}
+
+/* In memory of the host: operands, results, then scratch, each of which begins at a multiple of 64 bytes. */
+static hilo_status fetched_routine(struct run *r, const struct plan_step *s, void **v, uint32_t nin) {
+    enum { MOST = 8 };
+    struct lib_match own = *s->routine;
+    size_t at[MOST + 1] = {0}, bytes;
+    void *host[MOST];
+    own.how = NULL;
+    own.by = LIB_OWN;
+    for (uint32_t i = 0; i < s->nuses; i++)
+        if (i >= MOST || !mem_add(at[i], r->plan->buffers[s->uses[i].buffer].bytes, &at[i + 1]) ||
+            !mem_add(at[i + 1], 63, &at[i + 1]))
+            return diag_error(r->d, HILO_RESOURCE_EXHAUSTED, "routine '%s' on the host", lib_match_name(&own));
+        else
+            at[i + 1] &= ~(size_t)63;
+    char *memory = mem_add(at[s->nuses], own.scratch_bytes, &bytes) ? mem_alloc(&r->al, bytes) : NULL;
+    if (!memory)
+        return HILO_RESOURCE_EXHAUSTED;
+    hilo_status status = HILO_OK;
+    for (uint32_t i = 0; i < s->nuses; i++) {
+        host[i] = memory + at[i];
+        if (i < nin && status == HILO_OK)
+            status = transfer(r, GPU_TO_HOST, host[i], v[i], r->plan->buffers[s->uses[i].buffer].bytes);
+    }
+    if (status == HILO_OK)
+        status = step_wait(r);
+    if (status == HILO_OK)
+        status = step_host_routine(r, &own, host, nin, memory + at[s->nuses]);
+    for (uint32_t i = nin; i < s->nuses && status == HILO_OK; i++)
+        status = transfer(r, GPU_TO_DEVICE, v[i], host[i], r->plan->buffers[s->uses[i].buffer].bytes);
+    if (status != HILO_OK)
+        (void)step_wait(r); /* for what is copied to the memory that ends here */
+    mem_free(&r->al, memory, bytes);
+    return status;
+}
+
+hilo_status step_device_routine(struct run *r, const struct plan_step *s, void **v, uint32_t nin) {
+    const struct lib_match *x = s->routine;
+    struct lib_call c = {.params = x->params, .nparams = x->nparams, .in = (const void *const *)v, .out = v + nin,
+                         .scratch = scratch_of(r), .d = r->d};
+    hilo_status status = x->how ? x->how->run(x->state, &c) : HILO_UNIMPLEMENTED;
+    return status == HILO_UNIMPLEMENTED ? fetched_routine(r, s, v, nin) : status;
+}
+
 static hilo_status copy_on_device(struct run *r, const struct plan_step *s, void *const *v, struct gpu_graph *graph) {
     size_t bytes = r->plan->buffers[s->uses[0].buffer].bytes;
     if (v[0] == v[1]) /* a donated argument that is the result itself */
@@ -49,13 +99,9 @@ static hilo_status copy_on_device(struct run *r, const struct plan_step *s, void
 
 hilo_status step_transfer(struct run *r, const struct plan_step *s, void *const *v) {
     const struct plan_buffer *from = &r->plan->buffers[s->uses[0].buffer], *to = &r->plan->buffers[s->uses[1].buffer];
-    struct gpu *g = r->client->gpu;
     if (from->space == to->space)
         return copy_on_device(r, s, v, NULL);
-    r->transfers++;
-    r->transferred_bytes += from->bytes;
-    r->pending = true;
-    return gpu_copy(g, to->space == PLAN_DEVICE ? GPU_TO_DEVICE : GPU_TO_HOST, v[1], v[0], from->bytes, r->d);
+    return transfer(r, to->space == PLAN_DEVICE ? GPU_TO_DEVICE : GPU_TO_HOST, v[1], v[0], from->bytes);
 }
 
 /* The first time that a frame comes here its steps are enqueued one by one: making a graph takes the driver longer. */

@@ -227,9 +227,9 @@ static void case_call(const struct lib_match *match, struct value *const *in, ui
         ins[0] = out[0]->data;
     }
     case_sizes(match, in, nin, out, nout);
-    struct lib_call call = {match->params, match->nparams, ins, outs, scratch, pool, NULL};
+    struct lib_call call = {match->params, match->nparams, ins, outs, scratch, pool, NULL, NULL};
     assert_int_equal(lib_run(match->routine, &call), HILO_OK);
-    struct lib_call none = {match->params, 0, ins, outs, scratch, pool, NULL}; /* a plan that lacks its parameters */
+    struct lib_call none = {match->params, 0, ins, outs, scratch, pool, NULL, NULL}; /* a plan that lacks its parameters */
     assert_int_equal(lib_run(match->routine, &none), HILO_INVALID_ARGUMENT);
     free(scratch);
 }

@@ -35,7 +35,7 @@ static void external_call(const struct lib_match *match, struct value *const *in
     memset(scratch, 0xA5, match->scratch_bytes);
     for (uint32_t i = 0; i < nin; i++)
         ins[i] = in[i]->data;
-    struct lib_call call = {match->params, match->nparams, ins, outs, scratch, pool, NULL};
+    struct lib_call call = {match->params, match->nparams, ins, outs, scratch, pool, NULL, NULL};
     assert_int_equal(lib_run_match(match, &call), HILO_OK);
     free(scratch);
 }
@@ -47,7 +47,7 @@ static void external_check(const struct external_case *e) {
     struct case_program p;
     struct lib_match match;
     case_read(c, &p);
-    bool takes = ext_match(p.m, p.op, e->by, &match);
+    bool takes = ext_match(p.m, p.op, e->by, NULL, &match);
     if (takes == e->refuses && !e->may)
         fail_msg("%s %s\nin: %s", ext_title(e->by), e->refuses ? "takes it" : "does not take it", c->text);
     if (!takes) {
@@ -61,7 +61,7 @@ static void external_check(const struct external_case *e) {
     first = case_tensor(p.m, ir_result(p.m, p.op, 0));
     external_call(&match, in, nin, first, &pools[0]); /* nothing is prepared: hilo's code */
     case_same(c, first, want, &c->rule, "hilo's code against the evaluator");
-    lib_prepare(&match, ext_rows);
+    lib_prepare(&match, ext_rows, NULL);
     if (!match.how)
         fail_msg("%s cannot be prepared\nin: %s", ext_title(e->by), c->text);
     memset(first->data, 0x5A, first->bytes);
