@@ -54,7 +54,7 @@ enum { USE_READ = 1, USE_ONE = 2, USE_LANES = 4, USE_COPY = 8, USE_WAIT = 16 };
 struct barriers {
     const struct kir *k;
     bool *before; /* by node */
-    bool *copied; /* by buffer: there are copies to it */
+    bool *copied, *factors; /* by buffer: there are copies to it; WGMMA reads it */
     uint32_t n;   /* buffers, and one for the area of reductions */
     uint32_t threads;
     bool one_warp; /* reductions need no area */
@@ -121,8 +121,9 @@ static bool loop_is_shared(const struct barriers *s, const struct kir_node *n) {
 static void lanes_block(struct barriers *s, struct arena *a, kir_block b, uint8_t *since);
 
 /* Within such a loop: a barrier between stores to scratch memory and loads from there, in either order; before copies to what
-   was accessed, since these may take place at any time until the wait, and after the wait. The copies of an UNROLLED loop are
-   taken together, unless they use a buffer in several ways. */
+   was accessed, since these may take place at any time until the wait, and after the wait. Products of warpgroups read until
+   their wait, but what is copied meanwhile is not what they read. The copies of an UNROLLED loop are taken together, unless
+   they use a buffer in several ways. */
 static void lanes_node(struct barriers *s, struct arena *a, kir_val v, uint8_t *since) {
     const struct kir_node *n = kir_get(s->k, v);
     uint8_t *uses = ARENA_ARRAY(a, uint8_t, s->n);
@@ -149,7 +150,9 @@ static void lanes_node(struct barriers *s, struct arena *a, kir_val v, uint8_t *
         s->before[v.i] |= (uses[i] && since[i] && uses[i] != since[i] && uses[i] != USE_WAIT);
     if (s->before[v.i])
         memset(since, 0, s->n);
-    for (uint32_t i = 0; i < s->n; i++)
+    for (uint32_t i = 0; i + 1 < s->n && n->op == KIR_WGMMA_WAIT; i++)
+        uses[i] = s->factors[i] ? USE_READ : 0;
+    for (uint32_t i = 0; i < s->n && n->op != KIR_WGMMA; i++)
         since[i] |= uses[i] == USE_WAIT ? USE_LANES : uses[i] & (USE_READ | USE_LANES);
 }
 
@@ -213,9 +216,14 @@ void emit_block_prepare(struct emit *e) {
     struct barriers s = {.k = e->k, .n = e->k->buffers.n + 1};
     s.before = ARENA_ARRAY(&e->arena, bool, e->k->nodes.n);
     s.copied = ARENA_ARRAY(&e->arena, bool, e->k->buffers.n + 1);
-    for (uint32_t i = 1; i < e->k->nodes.n; i++)
-        if (e->k->nodes.v[i].op == KIR_COPY_ASYNC)
-            s.copied[e->k->nodes.v[i].of] = true;
+    s.factors = ARENA_ARRAY(&e->arena, bool, e->k->buffers.n + 1);
+    for (uint32_t i = 1; i < e->k->nodes.n; i++) {
+        const struct kir_node *n = &e->k->nodes.v[i];
+        if (n->op == KIR_COPY_ASYNC)
+            s.copied[n->of] = true;
+        if (n->op == KIR_WGMMA)
+            s.factors[kir_wgmma_buffer(n, 0)] = s.factors[kir_wgmma_buffer(n, 1)] = true;
+    }
     cg_launch(e->k, e->t, &e->launch);
     s.threads = e->launch.threads;
     s.one_warp = e->launch.threads == e->t->warp_threads;

@@ -10,6 +10,12 @@ struct reduction {
     int64_t *sums;
 };
 
+/* Bytes of scratch memory that products read which are added to a register and not yet waited for. */
+struct in_flight {
+    uint32_t reg;
+    size_t begin, end;
+};
+
 struct run {
     struct arena arena;
     const struct kir *k;
@@ -23,6 +29,7 @@ struct run {
     struct { struct reduction *v; uint32_t n, cap; } reductions;
     uint8_t tiles[8][16][64];
     uint64_t *copied;   /* by 4 bytes of scratch memory: 1 + the group of the last copy to it; NULL in a kernel without */
+    struct { struct in_flight *v; uint32_t n, cap; } in_flight;
     uint64_t groups, landed, last; /* of copies: committed; waited for; 1 + that of the last copy */
     uint64_t counts[KIR_COUNTS];
 };
@@ -265,6 +272,19 @@ static void run_tile_mul(struct run *r, const struct kir_node *n) {
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
+static bool is_in_flight(struct run *r, const struct kir_node *n, int64_t index, size_t bytes) {
+    const struct kir_buffer *b = &r->k->buffers.v[n->of];
+    size_t begin = b->offset + (size_t)index * ir_dtype_get(b->dtype)->bytes;
+    for (uint32_t i = 0; i < r->in_flight.n; i++)
+        if (begin < r->in_flight.v[i].end && r->in_flight.v[i].begin < begin + bytes) {
+            diag_error(r->d, HILO_FAILED_PRECONDITION,
+                       "kernel %s: element %lld of buffer b%u, which products that are not waited for read", r->k->name,
+                       (long long)index, (unsigned)n->of);
+            return true;
+        }
+    return false;
+}
+
 /* At once, since nothing may see when. */
 static bool run_copy(struct run *r, const struct kir_node *n) {
     const struct kir_buffer *to = &r->k->buffers.v[n->of];
@@ -273,7 +293,7 @@ static bool run_copy(struct run *r, const struct kir_node *n) {
         int64_t index = read_lane(r, n->arg[0], l), at = read_lane(r, n->arg[1], l);
         bool on = !KIR_IS(n->arg[2]) || read_lane(r, n->arg[2], l);
         void *p = element(r, n->of, index, bytes), *from = p && on ? element(r, kir_copy_from(n), at, bytes) : NULL;
-        if (!p || (on && !from))
+        if (!p || (on && !from) || is_in_flight(r, n, index, bytes))
             return false;
         if ((uint64_t)index * size % bytes || (on && (uint64_t)at * size % bytes)) {
             diag_error(r->d, HILO_OUT_OF_RANGE, "kernel %s: a copy is not aligned", r->k->name);
@@ -389,8 +409,12 @@ static const uint8_t *wgmma_factors(struct run *r, const struct kir_node *n, int
                    same ? "aligned" : "the same for its lanes");
         return NULL;
     }
-    if (p)
+    if (p) {
+        size_t begin = r->k->buffers.v[buffer].offset + 2 * (size_t)at;
+        struct in_flight read = {n->of, begin, begin + kir_wgmma_bytes(n, i)};
+        ARENA_PUSH(&r->arena, &r->in_flight, read);
         count_access(r, KIR_COUNT_LOADS, kir_wgmma_bytes(n, i));
+    }
     return p;
 }
 
@@ -430,6 +454,15 @@ static bool run_wgmma(struct run *r, const struct kir_node *n) {
     }
     count(r, KIR_COUNT_TILE, (uint64_t)lanes / 2 * KIR_WGMMA_TERMS * n->width);
     return true;
+}
+
+/* The products have been added: nothing may see when. */
+static void wait_products(struct run *r, uint32_t reg) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < r->in_flight.n; i++)
+        if (r->in_flight.v[i].reg != reg)
+            r->in_flight.v[left++] = r->in_flight.v[i];
+    r->in_flight.n = left;
 }
 
 /* ---- control --------------------------------------------------------------------------------- */
@@ -512,7 +545,7 @@ static bool run_node(struct run *r, kir_val v) {
     case KIR_LDMATRIX: return run_ldmatrix(r, n);
     case KIR_MMA: run_mma(r, n); return true;
     case KIR_WGMMA: return spend(r, (uint64_t)r->lanes[n->of] * n->width) && run_wgmma(r, n);
-    case KIR_WGMMA_WAIT: return true; /* the products have been added: nothing may see when */
+    case KIR_WGMMA_WAIT: wait_products(r, n->of); return true;
     case KIR_COPY_ASYNC: return run_copy(r, n);
     case KIR_COPY_COMMIT: r->groups++; return true;
     case KIR_COPY_WAIT: wait_copies(r, (uint64_t)n->imm); return true;

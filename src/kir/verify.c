@@ -338,7 +338,7 @@ static hilo_status check_warp(struct verify *c, kir_val v) {
 static hilo_status check_in_flight(struct verify *c, kir_val v) {
     const struct kir_node *n = kir_get(c->k, v);
     uint32_t reg = n->op == KIR_GET ? n->of : kir_changes(n);
-    bool stores = n->op == KIR_COPY_ASYNC || (n->op == KIR_STORE && c->k->buffers.v[n->of].role == KIR_SCRATCH);
+    bool stores = n->op == KIR_STORE && c->k->buffers.v[n->of].role == KIR_SCRATCH;
     bool used = reg && c->facts[reg].in_flight;
     for (int i = 0; i < 2 && n->op == KIR_MMA; i++)
         used |= c->facts[n->arg[i].i].in_flight;
@@ -352,7 +352,7 @@ static hilo_status check_in_flight(struct verify *c, kir_val v) {
     if (c->in_flight && (n->body.i || n->other.i))
         return flawed(c, v, "stands between products of warpgroups and the wait for them");
     if (c->in_flight && stores)
-        return flawed(c, v, "changes scratch memory that products which are not waited for may read");
+        return flawed(c, v, "stores to scratch memory that products which are not waited for may read");
     if (used)
         return flawed(c, v, "uses sums before their products are waited for");
     c->facts[reg].in_flight = n->op == KIR_WGMMA;

@@ -153,7 +153,6 @@ static void multiply_by_groups(struct shared *s, kir_val sums) {
         factors[i] = (struct kir_factors){p->scratch, i ? p->stage : lower_add(l, p->stage, group), !p->along_sum};
     }
     kir_wgmma(l->k, s->format, sums, 0, factors[0], factors[1], (uint32_t)s->side[1].size);
-    kir_wgmma_wait(l->k, sums);
 }
 
 void mma_multiply(struct shared *s, kir_val sums) {

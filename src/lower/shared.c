@@ -365,17 +365,23 @@ static void multiply_by_registers(struct shared *s, int64_t slabs, kir_val sums)
 }
 
 /* The slab that is multiplied has been waited for, the next ones are copied, one into the place of the slab that was multiplied
-   last: one barrier after the wait serves for both. */
+   last: one barrier after the wait serves for both. Units of warpgroups multiply while the threads begin these copies. */
 static void multiply_by_stages(struct shared *s, int64_t slabs, kir_val sums) {
     struct lower *l = s->c->l;
     for (int64_t i = 0; i + 1 < s->stages; i++)
         copy_slabs(s, kir_i64(l->k, i));
     kir_val slab = kir_loop(l->k, KIR_SERIAL, slabs, 0);
+    kir_val next = lower_add(l, slab, kir_i64(l->k, s->stages - 1));
     kir_copy_wait(l->k, s->stages - 2);
-    copy_slabs(s, lower_add(l, slab, kir_i64(l->k, s->stages - 1)));
+    if (!s->wgmma)
+        copy_slabs(s, next);
     for (uint32_t i = 0; i < 2; i++)
         s->side[i].stage = lower_mul(l, lower_rem(l, slab, s->stages), panel_slab(s, &s->side[i]));
     (s->mma ? mma_multiply : multiply_slab)(s, sums);
+    if (s->wgmma) {
+        copy_slabs(s, next);
+        kir_wgmma_wait(l->k, sums);
+    }
     kir_close(l->k);
     kir_copy_wait(l->k, 0);
 }

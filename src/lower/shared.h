@@ -48,7 +48,7 @@ bool mma_choose(struct shared *s);
 bool wgmma_choose(struct shared *s);
 int64_t mma_sums(const struct shared *s); /* registers of a thread */
 void mma_begin(struct shared *s);         /* registers, before the loop over slabs */
-void mma_multiply(struct shared *s, kir_val sums);
+void mma_multiply(struct shared *s, kir_val sums); /* wgmma: begins to, the wait is the caller's */
 void mma_finish(struct shared *s, kir_val sums);
 
 #endif
