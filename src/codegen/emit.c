@@ -8,6 +8,11 @@ void emit_fail(struct emit *e, const char *what) {
         e->status = diag_error(e->d, HILO_INTERNAL, "kernel '%s': %s", e->k->name, what);
 }
 
+void emit_unsupported(struct emit *e, const char *what) {
+    if (e->status == HILO_OK)
+        e->status = diag_error(e->d, HILO_UNIMPLEMENTED, "kernel '%s': %s", e->k->name, what);
+}
+
 LLVMBasicBlockRef emit_new_block(struct emit *e, const char *name) {
     return e->l->AppendBasicBlockInContext(e->context, e->fn, name);
 }

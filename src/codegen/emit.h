@@ -113,6 +113,8 @@ static inline bool emit_is(kir_val v) {
 
 /* Every error goes through here: the first one is kept. */
 void emit_fail(struct emit *e, const char *what);
+/* Code for the kernel cannot be made for the target; the first of these is reported, as UNIMPLEMENTED. */
+void emit_unsupported(struct emit *e, const char *what);
 /* A kernel as a function of the module. */
 void emit_kernel(struct emit *e, const struct kir *k);
 void emit_block(struct emit *e, kir_block b);

@@ -70,8 +70,7 @@ LLVMValueRef emit_fma(struct emit *e, enum kir_type t, LLVMValueRef a, LLVMValue
         return emit_intrinsic(e, "llvm.fma", &type, 1, args, 3);
     if (t == KIR_F32)
         return div_fma32(e, a, b, c);
-    if (e->status == HILO_OK)
-        e->status = diag_error(e->d, HILO_UNIMPLEMENTED, "kernel '%s': fma of f64 on a processor without it", e->k->name);
+    emit_unsupported(e, "fma of f64 on a processor without it");
     return a;
 }
 

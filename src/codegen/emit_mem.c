@@ -645,8 +645,7 @@ void emit_tile_config(struct emit *e) {
     const struct llvm *l = e->l;
     char config[64] = {1};
     if (!e->t->tile_bf16 && !e->t->tile_i8) {
-        if (e->status == HILO_OK)
-            e->status = diag_error(e->d, HILO_UNIMPLEMENTED, "kernel '%s': the processor has no tiles", e->k->name);
+        emit_unsupported(e, "the processor has no tiles");
         return;
     }
     for (int i = 0; i < 8; i++) {

@@ -81,7 +81,7 @@ static void wgmma_group(struct emit *e, const struct kir_node *n) {
 
 void emit_wgmma(struct emit *e, const struct kir_node *n) {
     if (!e->blocks || !e->t->wgmma || !e->in_vector || e->mask) {
-        emit_fail(e, "the target has no matrix unit for warpgroups");
+        emit_unsupported(e, "the target has no matrix unit for warpgroups");
         return;
     }
     if (e->launch.slab_bytes) {

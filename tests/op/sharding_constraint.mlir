@@ -19,7 +19,7 @@ func.func @value() {
   %5 = sdy.replicated_to_unreduced {"x"} %4 out_sharding=<@mesh, [{}, {"y"}], unreduced={"x"}> : tensor<2x2xbf16>
   %6 = sdy.all_reduce {"x"} %5 out_sharding=<@mesh, [{}, {"y"}]> : tensor<2x2xbf16>
   %7 = sdy.sharded_to_unreduced [{}, {"y"}] %6 out_sharding=<@mesh, [{}, {}], unreduced={"y"}> : tensor<2x2xbf16>
-  %8 = sdy.reduce_scatter max [{"y"}, {}] %7 out_sharding=<@mesh, [{"y"}, {}]> : tensor<2x2xbf16>
+  %8 = sdy.reduce_scatter [{"y"}, {}] %7 out_sharding=<@mesh, [{"y"}, {}]> : tensor<2x2xbf16>
   %s = stablehlo.add %8, %x : tensor<2x2xbf16>
   check.expect_eq_const %s, dense<0.0> : tensor<2x2xbf16>
   func.return
