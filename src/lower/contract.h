@@ -136,7 +136,7 @@ struct contract_steps {
 };
 struct contract_input {
     struct contract_steps steps;
-    bool linear, plain; /* steps are constant; and elements are loads without arithmetic */
+    bool linear, plain, cheap; /* steps are constant; and elements are loads without arithmetic; or with a few cycles of it */
 };
 kir_val contract_input(const struct contraction *c, const struct index *at);
 void contract_find_input(struct contraction *c, struct contract_input *out);

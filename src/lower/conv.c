@@ -1,6 +1,8 @@
 /* The geometry of a convolution, and its input: see conv.h, contract.h. */
 #include "lower/contract.h"
 
+enum { INPUT_OPS = 4 }; /* operations that are cheap enough to be repeated for some windows */
+
 static int64_t nth(const struct ir_module *m, ir_op op, enum ir_slot slot, size_t i, int64_t missing) {
     size_t n;
     const int64_t *v = ir_prop_i64s(m, op, slot, &n);
@@ -93,6 +95,21 @@ static bool find_step(const struct kir *k, kir_val load, kir_val loop, int64_t *
     return kir_get(k, loop)->op != KIR_LOOP || kir_linear(k, kir_get(k, load)->arg[0], loop, out);
 }
 
+/* Whether a value takes at most `*left` operations of a cycle, without functions and registers, to compute from loads. */
+static bool is_cheap(const struct kir *k, kir_val v, int *left) {
+    const struct kir_node *n = kir_get(k, v);
+    if (n->op == KIR_LOAD || n->op == KIR_CONST)
+        return true;
+    bool plain = n->op == KIR_ADD || n->op == KIR_SUB || n->op == KIR_MUL || n->op == KIR_MIN || n->op == KIR_MAX ||
+                 n->op == KIR_CMP || n->op == KIR_SELECT || n->op == KIR_NEG || n->op == KIR_ABS || n->op == KIR_FMA;
+    if (!plain || --*left < 0)
+        return false;
+    for (int i = 0; i < 3 && n->arg[i].i; i++)
+        if (!is_cheap(k, n->arg[i], left))
+            return false;
+    return true;
+}
+
 void contract_find_input(struct contraction *c, struct contract_input *out) {
     const struct conv *v = c->conv;
     struct contract_kernel probe;
@@ -104,11 +121,13 @@ void contract_find_input(struct contraction *c, struct contract_input *out) {
         at.at[v->dim[i].in] = kir_loop(k, KIR_SERIAL, v->dim[i].size, 0);
     at.at[v->in_feature] = kir_loop(k, KIR_SERIAL, v->channels * v->groups, 0);
     kir_val x = contract_input(c, &at), load = contract_load(k, x);
-    *out = (struct contract_input){.plain = x.i == load.i};
+    int most = INPUT_OPS;
+    *out = (struct contract_input){.plain = x.i == load.i, .cheap = is_cheap(k, x, &most)};
     out->linear = load.i && find_step(k, load, at.at[v->in_feature], &out->steps.channel) &&
                   find_step(k, load, at.at[v->in_batch], &out->steps.batch);
     for (uint32_t i = 0; i < v->n; i++)
         out->linear = out->linear && find_step(k, load, at.at[v->dim[i].in], &out->steps.position[i]);
     out->plain = out->plain && out->linear;
+    out->cheap = out->cheap && out->linear;
     contract_probe_end(c, &probe);
 }

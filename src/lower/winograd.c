@@ -4,7 +4,7 @@
  *
  *   Y = Aᵀ [ (G g Gᵀ) ⊙ (Bᵀ d B) ] A        g: a window's weights, d: elements of the input, both of one channel
  *
- * A prologue transforms the weights, once: they do not change. The input is transformed where it is used, or by a prologue
+ * A prologue transforms the weights, once where they do not change. The input is transformed where it is used, or by a prologue
  * where several blocks use it. An element of both has 16 points. Then a register tile of tiles of the input by vectors of
  * features sums the products over the channels, point by point, and adds the sums of each point to the results that need it.
  *
@@ -20,6 +20,7 @@ enum {
     RESULTS = 2,             /* of a tile, along either dimension */
     WINOGRAD_TRANSFORM = 40, /* cycles for a vector of a tile: transforms, and what they load and store */
     WINOGRAD_STREAM = 4,     /* bytes a cycle that come from memory to a core */
+    WINOGRAD_SPARE = 16,     /* of as many registers the tile leaves one to constants of the code around its loop */
     WINOGRAD_DEPTH = 128,    /* channels of a slab, at most: a result is loaded and stored once for so many products */
     WINOGRAD_ROOM = 1024     /* a bound on how many elements of packed operands there are for one of weights or tiles */
 };
@@ -55,8 +56,7 @@ static bool applies(const struct winograd *w) {
     const struct contraction *c = w->c;
     const struct conv *v = w->v;
     if (c->l->native || c->l->kernel->strict || c->l->target->block_threads || c->acc != KIR_F32 || c->is_narrow[0] ||
-        c->is_narrow[1] || v->n != 2 || v->groups > 1 || v->batch_groups > 1 || !is_default_precision(c) ||
-        !lower_is_invariant(c->l, ir_operand(c->l->m, c->op, 1)))
+        c->is_narrow[1] || v->n != 2 || v->groups > 1 || v->batch_groups > 1 || !is_default_precision(c))
         return false;
     for (uint32_t i = 0; i < v->n; i++) {
         const struct conv_dim *d = &v->dim[i];
@@ -66,14 +66,19 @@ static bool applies(const struct winograd *w) {
     return v->batches > 0 && v->channels > 0;
 }
 
-/* Whether that takes less time than the products by the definition: weights come from memory, others' products from caches. */
+/* Whether that takes less time than the products by the definition: weights come from memory, others' products from caches.
+   Weights that change are packed in each run, so that they are also stored. */
 static bool pays(const struct winograd *w) {
     const struct conv *v = w->v;
     double vector = (double)contract_vector(w->c), pairs = (double)v->channels * (double)v->features;
     double pixels = (double)v->batches * (double)v->dim[0].out * (double)v->dim[1].out;
-    double direct = 9 * pairs * (pixels / (2 * vector) + 4.0 / WINOGRAD_STREAM);
-    double points = POINTS * pairs * ((double)w->count / (2 * vector) + 4.0 / WINOGRAD_STREAM);
+    bool changes = !lower_is_invariant(w->c->l, ir_operand(w->c->l->m, w->c->op, 1));
+    double weight = (changes ? 2 : 1) * 4.0 / WINOGRAD_STREAM;
+    double direct = 9 * pairs * (pixels / (2 * vector) + weight);
+    double points = POINTS * pairs * ((double)w->count / (2 * vector) + weight);
     double transforms = (double)w->count * ((double)v->channels + (double)v->features) / vector * WINOGRAD_TRANSFORM;
+    if (changes)
+        transforms += pairs / vector * WINOGRAD_TRANSFORM;
     return 9 * pairs * pixels >= DIRECT_WORK && v->features >= contract_vector(w->c) / 2 &&
            (TORTURE || (v->channels >= contract_vector(w->c) && points + transforms < 0.8 * direct));
 }
@@ -84,7 +89,7 @@ static void find_tile(struct winograd *w) {
     int64_t vector = contract_vector(c), registers = c->l->target->vector_registers;
     double best = INFINITY;
     for (int64_t vectors = 1; vectors <= DIRECT_VECTORS; vectors *= 2) { /* a VECTOR loop's width is a power of two */
-        int64_t most = TORTURED(TORTURE_TILE, (registers - 1) / vectors - 1);
+        int64_t most = TORTURED(TORTURE_TILE, (registers - 1 - registers / WINOGRAD_SPARE) / vectors - 1);
         if (vectors > 1 && vectors * vector / 2 >= w->v->features)
             continue;
         for (int64_t n = 1; n <= w->count && n <= most; n++) {
@@ -115,7 +120,7 @@ static bool find(struct winograd *w) {
     if (most > (double)(INT64_MAX / 8) || !pays(w))
         return false;
     contract_find_input(w->c, &input);
-    if (!input.plain || (input.steps.channel != 1 && v->channels > 1))
+    if (!input.cheap || (input.steps.channel != 1 && v->channels > 1))
         return false;
     find_tile(w);
     int64_t line = c->l->target->line_bytes / 4;

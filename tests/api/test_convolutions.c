@@ -42,6 +42,7 @@ struct convolution {
     const char *type;
     hilo_dtype dtype;
     bool constant; /* the weights */
+    bool residual; /* the result is the convolution of max(2x, 0) plus 2x, in the shape of x */
 };
 
 static void make(struct convolution *v) {
@@ -157,7 +158,16 @@ static void write(const struct convolution *v, const hilo_buffer *weights, char 
         append_type(text, v, 1);
         append(text, "\n");
     }
-    append(text, "  %%y = stablehlo.convolution(%%x, %%w) dim_numbers = ");
+    if (v->residual) {
+        const char *lines[] = {"  %%m = stablehlo.add %%x, %%x : ", "  %%zero = stablehlo.constant dense<0.0> : ",
+                               "  %%r = stablehlo.maximum %%m, %%zero : "};
+        for (int i = 0; i < 3; i++) {
+            append(text, lines[i]);
+            append_type(text, v, 0);
+            append(text, "\n");
+        }
+    }
+    append(text, "  %%y = stablehlo.convolution(%%%s, %%w) dim_numbers = ", v->residual ? "r" : "x");
     append_numbers(text, v, 0, 'b', 'f');
     append(text, "x");
     append_numbers(text, v, 1, 'i', 'o');
@@ -180,7 +190,11 @@ static void write(const struct convolution *v, const hilo_buffer *weights, char 
     append_type(text, v, 1);
     append(text, ") -> ");
     append_type(text, v, 2);
-    append(text, "\n  return %%y : ");
+    if (v->residual) {
+        append(text, "\n  %%sum = stablehlo.add %%y, %%m : ");
+        append_type(text, v, 2);
+    }
+    append(text, "\n  return %%%s : ", v->residual ? "sum" : "y");
     append_type(text, v, 2);
     append(text, "\n}\n");
 }
@@ -288,17 +302,19 @@ static void random_convolutions(void **unused) {
         hilo_client_release(client[t]);
 }
 
-/* Windows of 3x3 with a stride of 1 and constant weights: images of odd and even sizes, which fill units or not, long sums,
-   channels that do not fill cache lines, features that do not fill panels. */
+/* Windows of 3x3 with a stride of 1: images of odd and even sizes, which fill units or not, long sums, channels that do not
+   fill cache lines, features that do not fill panels; constant weights, and others, whose features are not contiguous; inputs
+   that are computed. */
 static void few_multiplications(void **unused) {
     static const int64_t shapes[][6] = {/* batch, channels, features, rows, columns, padding */
                                         {1, 32, 32, 16, 16, 1}, {2, 17, 24, 13, 11, 1}, {1, 144, 40, 12, 9, 2},
-                                        {3, 48, 70, 8, 7, 0},   {1, 16, 16, 40, 33, 1}, {5, 256, 16, 7, 7, 1}};
+                                        {3, 48, 70, 8, 7, 0},   {1, 16, 16, 40, 33, 1}, {5, 256, 16, 7, 7, 1},
+                                        {2, 64, 64, 16, 16, 1}, {3, 32, 48, 15, 17, 1}};
     hilo_client *client[4] = {NULL};
     (void)unused;
     create_clients(client);
-    for (int i = 0; i < (int)(sizeof shapes / sizeof *shapes); i++) {
-        const int64_t *s = shapes[i];
+    for (int i = 0; i < 2 * (int)(sizeof shapes / sizeof *shapes); i++) {
+        const int64_t *s = shapes[i / 2];
         struct convolution v = {.n = 2,
                                 .batch = s[0],
                                 .channels = s[1],
@@ -306,18 +322,21 @@ static void few_multiplications(void **unused) {
                                 .groups = 1,
                                 .type = "f32",
                                 .dtype = HILO_F32,
-                                .constant = true,
+                                .constant = i % 2 == 0,
+                                .residual = i % 2 && s[1] == s[2] && s[5] == 1,
                                 .place = {{0, 3, 1, 2}, {2, 3, 0, 1}, {0, 3, 1, 2}}};
+        if (!v.constant)
+            memcpy(v.place[1], (const int[]){1, 0, 2, 3}, 4 * sizeof(int));
         for (int d = 0; d < 2; d++) {
             v.dim[d].in = s[3 + d];
             v.dim[d].window = 3;
             v.dim[d].stride = v.dim[d].base = v.dim[d].dilation = 1;
             v.dim[d].low = s[5];
-            v.dim[d].high = s[5] - d;
+            v.dim[d].high = s[5] - (v.residual ? 0 : d);
             v.dim[d].out = v.dim[d].in + v.dim[d].low + v.dim[d].high - 2;
-            v.dim[d].reverse = i == d;
+            v.dim[d].reverse = i / 2 == d;
         }
-        compare(client, &v, i, i % 3 * 500);
+        compare(client, &v, i, i / 2 % 3 * 500);
     }
     for (int t = 1; t < 4; t++)
         hilo_client_release(client[t]);
