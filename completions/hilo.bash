@@ -246,7 +246,7 @@ _hilo() {
             --draft --timing --json --help' ;;
             embed) words='-m --precision --engine --context --cache8 --threads -O0 -O1 -O2 -O3 -f 
             --pooling --prompt --dimensions --truncate --no-normalize --json --help' ;;
-            tokenize) words='-m -f --special --no-special --pieces --decode --json --help' ;;
+            tokenize) words='-m -f --lines --special --no-special --pieces --decode --json --help' ;;
             template) words='-m --messages --tools --arg --no-generation-prompt --spans --help' ;;
             perplexity) words='-m --precision --engine --context --cache8 --threads -O0 -O1 -O2 -O3 
             -f --json --help' ;;

@@ -1,12 +1,13 @@
 /* hilo tokenize: texts to token ids, and back. */
 #include "cli/model.h"
+#include "llm/json.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 struct tokenize_options {
     const char *dir, *file;
-    bool special, no_special, decode, pieces, json;
+    bool special, no_special, decode, pieces, json, lines;
 };
 
 /* ---- ids to text ----------------------------------------------------------------------------- */
@@ -79,6 +80,23 @@ static int encode(hilo_client *client, const struct llm_tok *t, struct str text,
     return code;
 }
 
+/* Each line is a text, as a JSON string; what is printed of each is a line, or several of --pieces. */
+static int encode_lines(hilo_client *client, const struct llm_tok *t, struct str all, const struct tokenize_options *o) {
+    int code = CLI_OK;
+    for (size_t line = 1; all.n && code == CLI_OK; line++) {
+        const char *end = memchr(all.p, '\n', all.n);
+        struct str one = {all.p, end ? (size_t)(end - all.p) : all.n};
+        json_error_t error;
+        json_t *text = llm_json_load(one, JSON_DECODE_ANY | JSON_ALLOW_NUL, mem_system_allocator(), &error);
+        code = json_is_string(text)
+                   ? encode(client, t, (struct str){json_string_value(text), json_string_length(text)}, o)
+                   : cli_error(CLI_FAILED, "line %zu is not a JSON string: %s", line, text ? "something else" : error.text);
+        json_decref(text);
+        all = (struct str){one.p + one.n + (end != NULL), all.n - one.n - (end != NULL)};
+    }
+    return code;
+}
+
 static int open_tokenizer(hilo_client *client, const char *model, struct llm_tok **out) {
     struct diag_list d;
     if (!model)
@@ -104,7 +122,7 @@ static int tokenize(const struct cli_texts *texts, const struct tokenize_options
         code = cli_read_text(o->file, &file);
     struct str text = o->file ? (struct str){file.p ? file.p : "", file.n} : str_of(texts->v[0]);
     if (code == CLI_OK)
-        code = o->decode ? decode(t, text) : encode(client, t, text, o);
+        code = o->decode ? decode(t, text) : (o->lines ? encode_lines : encode)(client, t, text, o);
     strbuf_free(&file);
     llm_tok_free(t);
     hilo_client_release(client);
@@ -124,6 +142,8 @@ static int tokenize_main(const struct cli_command *self, int argc, char **argv) 
 static const struct cli_option options[] = {
     {"-m", "MODEL", CLI_TEXT, offsetof(struct tokenize_options, dir), "model directory, GGUF file, or tokenizer.json"},
     {"-f", "FILE", CLI_TEXT, offsetof(struct tokenize_options, file), "read the text from a file; - is standard input"},
+    {"--lines", NULL, CLI_FLAG, offsetof(struct tokenize_options, lines),
+     "each line is a text of its own, as a JSON string"},
     {"--special", NULL, CLI_FLAG, offsetof(struct tokenize_options, special),
      "add the special tokens that enclose a text"},
     {"--no-special", NULL, CLI_FLAG, offsetof(struct tokenize_options, no_special),

@@ -181,6 +181,24 @@ static ir_val run_apart(struct emit *e, const struct delta *in, int64_t layer) {
     return y;
 }
 
+/* The same for several tokens of a sequence, each as in a decode step. */
+static ir_val run_each(struct emit *e, const struct delta *in, int64_t layer) {
+    struct build *b = &e->b;
+    struct emit one = *e;
+    ir_val y = {0};
+    one.T = 1;
+    one.N = e->B;
+    for (int64_t t = 0; t < e->T; t++) {
+        const struct delta own = {build_slice(b, in->qkv, 1, t, t + 1), build_slice(b, in->rate, 1, t, t + 1),
+                                  build_slice(b, in->decay, 1, t, t + 1)};
+        one.positions = build_binary(b, IR_ADD, e->positions, build_splat(b, IR_I32_T, &e->B, 1, (double)t));
+        ir_val row = run(&one, &own, layer);
+        one.cache = e->fresh; /* as the token before has left it */
+        y = t ? build_concat(b, y, row, 1) : row;
+    }
+    return y;
+}
+
 /* log(1 + exp(x)) */
 static ir_val softplus(struct build *b, ir_val x) {
     const struct ir_type_data *t = build_type(b, x);
@@ -209,7 +227,8 @@ ir_val layer_delta(struct emit *e, ir_val x, int64_t layer) {
         in.rate = build_select(b, valid, in.rate, zero);
         in.decay = build_select(b, valid, in.decay, zero);
     }
-    ir_val y = layer_unit(e, (e->g->apart ? run_apart : run)(e, &in, layer), 1);
+    bool each = layer_decodes(e) && e->T > 1;
+    ir_val y = layer_unit(e, (e->g->apart ? run_apart : each ? run_each : run)(e, &in, layer), 1);
     ir_val norm = layer_part(e, layer_weight(e, LLM_W_DELTA_NORM, layer), LLM_VALUES);
     y = build_binary(b, IR_MULTIPLY, y, layer_vector(e, norm, y));
     ir_val gate = layer_linear(e, x, LLM_W_DELTA_GATE, LLM_ROLES, layer);

@@ -227,9 +227,6 @@ hilo_status llm_emit(const struct llm_model *model, const struct llm_graph *g, s
     if (g->kind == LLM_VERIFY && (g->apart || e.N > LLM_MAX_APART))
         return diag_error(d, HILO_INVALID_ARGUMENT, "no program that verifies %lld tokens; the limit is %d", (long long)e.N,
                           LLM_MAX_APART);
-    if (g->kind == LLM_VERIFY && c->delta.heads)
-        return diag_error(d, HILO_UNIMPLEMENTED, "no program that verifies tokens: the states of %s cannot be taken back",
-                          c->family);
     char name[64];
     int n = snprintf(name, sizeof name, "%s_%s", c->family, names[g->kind]);
     m->name = (struct str){arena_dup(&m->arena, name, (size_t)n, 1), (size_t)n};

@@ -23,7 +23,7 @@
  * weights     in the order of weights.def, layer by layer; for each the values, scales and offsets (model.h)
  * cache       the arrays of each layer in turn (llm_cache_array): keys and values, [B, key-value heads, context, head
  *             dimension], of which sliding layers keep a ring of the last ones; of a gated delta net its state and the last
- *             inputs of its convolution, which count as 0 at position 0, and cannot be taken back (no VERIFY)
+ *             inputs of its convolution, which count as 0 at position 0, and cannot be taken back
  *
  * Positions and cache have `tf.aliasing_output`: donated, they are updated in place; so are the tokens of a DECODE that
  * samples, whose results are the next call's arguments.

@@ -155,11 +155,11 @@ static hilo_status speculate_text(struct llm_session *s, struct output *x, int32
     hilo_status status = llm_speculation_begin(s, x->o->speculate, x->o->draft, &p);
     for (bool ended = false; status == HILO_OK && !ended;) {
         for (size_t i = 0; i < n && !ended; i++) {
-            if (i) /* the session has read it */
+            if (i) /* the session has read it, or reads it again with the next step */
                 llm_ids_push(&s->seen, next[i - 1]);
             ended = put_token(x, s, next[i]);
         }
-        if (!ended && s->at[0] >= s->limit) {
+        if (!ended && s->seen.n >= (size_t)s->limit) {
             x->g->end = LLM_END_CONTEXT;
             ended = true;
         }
@@ -169,7 +169,7 @@ static hilo_status speculate_text(struct llm_session *s, struct output *x, int32
         size_t left = x->o->most ? x->o->most - x->g->ids.n - 1 : LLM_MAX_SPECULATION;
         status = s->seen.failed ? HILO_RESOURCE_EXHAUSTED : llm_speculate(s, &p, left, next, &n);
     }
-    if (status == HILO_OK && n > 1) /* a text that ended amid a step */
+    if (status == HILO_OK) /* the text may have ended amid a step */
         llm_session_rewind(s, s->seen.n);
     x->g->proposed = p.proposed;
     x->g->accepted = p.accepted;

@@ -89,8 +89,9 @@ struct llm_speculation {
 size_t llm_propose_lookup(const struct llm_ids *seen, size_t most, int32_t *out);
 /* INVALID_ARGUMENT when the vocabulary of the draft model, if there is one, is another. */
 hilo_status llm_speculation_begin(struct llm_session *s, size_t most, struct llm_session *draft, struct llm_speculation *out);
-/* Reads the last token of s->seen, and proposed ones: writes *n tokens, at least one and at most LLM_MAX_APART, to `next`. The
-   session has read all of them but the last. At most `most` proposals are used. */
+/* Reads the tokens of s->seen that the session has not read, the last one at least, and proposed ones: writes *n tokens, at
+   least one and at most LLM_MAX_APART, to `next`. The session has then read all of s->seen and of these but the last; or, with
+   gated delta nets, fewer, which the next call reads again. At most `most` proposals are used. */
 hilo_status llm_speculate(struct llm_session *s, struct llm_speculation *p, size_t most, int32_t *next, size_t *n);
 
 #endif

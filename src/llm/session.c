@@ -109,6 +109,7 @@ static bool make_room(struct llm_session *s) {
     }
     s->weights = ARENA_ARRAY(&s->arena, void *, nparams);
     s->cache = ARENA_ARRAY(&s->arena, void *, ncache);
+    s->marked = ARENA_ARRAY(&s->arena, void *, ncache);
     s->in = ARENA_ARRAY(&s->arena, void *, LLM_MAX_INPUTS + nparams + ncache);
     s->out = ARENA_ARRAY(&s->arena, void *, 2 + ncache);
     s->donate = ARENA_ARRAY(&s->arena, uint8_t, LLM_MAX_INPUTS + nparams + ncache);
@@ -173,7 +174,8 @@ hilo_status llm_session_fork(struct llm_session *s, struct llm_session **out) {
     f->tokens = f->positions = NULL;
     f->at = NULL;
     f->written = 0;
-    f->cache = NULL;
+    f->cache = f->marked = NULL;
+    f->mark = 0;
     rt_client_retain(s->client);
     llm_ids_init(&f->seen, *rt_client_allocator(s->client));
     arena_init(&f->arena, *rt_client_allocator(s->client), NULL);
@@ -192,7 +194,29 @@ static void release_array(struct llm_session *s, void **array) {
     *array = NULL;
 }
 
+/* Whether an array of the cache is also that of the mark, which owns it. */
+static bool is_marked(const struct llm_session *s, int64_t i) {
+    return s->marked[i] && s->marked[i] == s->cache[i];
+}
+
+static void release_cached(struct llm_session *s, int64_t i) {
+    if (is_marked(s, i))
+        s->cache[i] = NULL;
+    else
+        release_array(s, &s->cache[i]);
+}
+
+static void release_mark(struct llm_session *s) {
+    for (int64_t i = 0; i < s->model.config.arrays && s->marked; i++)
+        if (is_marked(s, i))
+            s->marked[i] = NULL;
+        else
+            release_array(s, &s->marked[i]);
+    s->mark = 0;
+}
+
 static void release_cache(struct llm_session *s) {
+    release_mark(s);
     for (int64_t i = 0; i < s->model.config.arrays && s->cache; i++)
         release_array(s, &s->cache[i]);
     s->context = 0;
@@ -278,12 +302,37 @@ size_t llm_session_reach(const struct llm_session *s, size_t n) {
     int64_t ring = llm_ring(c, s->context), at = s->at[0];
     if (n >= (size_t)at)
         return (size_t)at;
-    bool whole = s->written <= ring || (int64_t)n - c->window + 1 >= s->written - ring;
-    return whole && !c->delta.heads ? n : 0;
+    if (c->delta.heads)
+        n = (size_t)s->mark <= n ? (size_t)s->mark : 0;
+    return s->written <= ring || (int64_t)n - c->window + 1 >= s->written - ring ? n : 0;
+}
+
+/* The first of the two arrays of a recurrent layer, or the second. */
+static bool is_state(const struct llm_session *s, int64_t i) {
+    const struct llm_layer *at = s->model.config.layer;
+    while (at->borrows || at->cache != i / LLM_LAYER_ARRAYS * LLM_LAYER_ARRAYS)
+        at++;
+    return at->recurrent;
+}
+
+void llm_session_mark(struct llm_session *s) {
+    release_mark(s);
+    if (s->model.config.delta.heads == 0 || s->at[0] == 0)
+        return;
+    s->mark = s->at[0];
+    for (int64_t i = 0; i < s->model.config.arrays; i++)
+        s->marked[i] = is_state(s, i) ? s->cache[i] : NULL;
 }
 
 void llm_session_rewind(struct llm_session *s, size_t n) {
     n = llm_session_reach(s, n);
+    for (int64_t i = 0; i < s->model.config.arrays && n < (size_t)s->at[0]; i++)
+        if (n && s->marked[i]) {
+            release_cached(s, i);
+            s->cache[i] = s->marked[i];
+        }
+    if (n < (size_t)s->mark)
+        release_mark(s);
     s->at[0] = (int32_t)n;
     s->written = n ? s->written : 0;
     s->seen.n = n < s->seen.n ? n : s->seen.n;
@@ -362,8 +411,8 @@ static hilo_status new_cache(struct llm_session *s, int64_t context) {
     return status;
 }
 
-/* Array i for `context` tokens: a copy. Arrays of one shape share a program. */
-static hilo_status copy_array(struct llm_session *s, int64_t i, int64_t context, void **out) {
+/* A copy of array i of the cache, which is `from`, for `context` tokens. Arrays of one shape share a program. */
+static hilo_status copy_array(struct llm_session *s, int64_t i, void *from, int64_t context, void **out) {
     const struct llm_array a = llm_cache_array(&s->model, i, s->batch, s->context);
     struct llm_graph g = {.kind = LLM_GROW, .batch = s->batch, .context = s->context, .tokens = 1, .grown = context};
     const uint8_t keep = 0;
@@ -376,7 +425,7 @@ static hilo_status copy_array(struct llm_session *s, int64_t i, int64_t context,
             break;
     }
     HILO_TRY(llm_session_program(s, &g, &p));
-    return s->engine->ops->run(s->engine, p, &s->cache[i], 1, &keep, out, 1);
+    return s->engine->ops->run(s->engine, p, &from, 1, &keep, out, 1);
 }
 
 /* One array after the other, so that only one exists twice at a time. */
@@ -386,7 +435,7 @@ static hilo_status grow_cache(struct llm_session *s, int64_t context) {
         void *grown;
         if (llm_cache_array(&s->model, i, s->batch, context).dims[2] == now)
             continue;
-        hilo_status status = copy_array(s, i, context, &grown);
+        hilo_status status = copy_array(s, i, s->cache[i], context, &grown);
         if (status != HILO_OK) {
             release_cache(s);
             llm_session_reset(s);
@@ -438,12 +487,13 @@ static hilo_status run_step(struct llm_session *s, const struct llm_graph *g, vo
         memcpy(s->in + ninputs, s->weights, nweights * sizeof *s->in);
         memcpy(s->in + ninputs + nweights, s->cache, ncache * sizeof *s->in);
         memset(s->donate, 0, n);
-        memset(s->donate + ninputs + nweights, 1, ncache);
+        for (size_t i = 0; i < ncache; i++)
+            s->donate[ninputs + nweights + i] = !is_marked(s, (int64_t)i);
         s->donate[0] = g->kind == LLM_DECODE && g->sample;
         s->donate[1] = 1;
         status = s->engine->ops->run(s->engine, p, s->in, n, s->donate, s->out, 2 + ncache);
         for (size_t i = 0; i < ncache; i++) /* donated, even if the run failed */
-            release_array(s, &s->cache[i]);
+            release_cached(s, (int64_t)i);
     }
     for (size_t i = 0; i < ninputs; i++)
         release_array(s, &s->in[i]);
@@ -740,7 +790,8 @@ hilo_status llm_session_copy(struct llm_session *from, size_t n, struct llm_sess
     if (n < (size_t)from->at[0] && llm_session_reach(from, n) < n)
         return llm_error(to->client, HILO_FAILED_PRECONDITION, "the state after %zu tokens is not kept", n);
     for (int64_t i = 0; i < from->model.config.arrays; i++) {
-        hilo_status status = copy_array(from, i, from->context, &to->cache[i]);
+        void *array = n < (size_t)from->at[0] && from->marked[i] ? from->marked[i] : from->cache[i];
+        hilo_status status = copy_array(from, i, array, from->context, &to->cache[i]);
         if (status != HILO_OK) {
             release_cache(to);
             return status;
@@ -771,8 +822,10 @@ static hilo_status run_apart(struct llm_session *const *forks, size_t n, const i
     struct llm_graph g = {.kind = LLM_DECODE, .batch = (int64_t)n, .context = s->context, .tokens = 1, .apart = n > 1};
     int32_t at[LLM_MAX_APART];
     void *p = NULL;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         at[i] = forks[i]->at[0];
+        release_mark(forks[i]); /* all arrays are donated */
+    }
     HILO_TRY(check_weights(s));
     HILO_TRY(llm_session_program(s, &g, &p));
     HILO_TRY(upload_i32(s, tokens, (int64_t)n, 0, &in[0]));

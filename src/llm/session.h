@@ -43,6 +43,8 @@ struct llm_session {
     int64_t context;                /* capacity of the cache in tokens; 0 = no cache yet */
     void **weights;                 /* model.nparams arrays */
     void **cache;                   /* the model's arrays (llm_cache_array) */
+    int32_t mark;                   /* a length of sequence 0 to which recurrent layers can be taken back; 0 = none */
+    void **marked;                  /* their arrays of `cache` at that time, also the same ones; else NULL */
     void *tokens, *positions;       /* i32[batch], of the last step; NULL = to be uploaded */
     int32_t *at;                    /* batch: tokens read so far */
     int64_t written;                /* the end of what has been written to the cache of sequence 0 */
@@ -85,12 +87,15 @@ struct llm_traffic {
 };
 struct llm_traffic llm_session_traffic(const struct llm_session *s);
 
-/* Tokens of sequence 0 that are left when those after the first n are forgotten: n, but 0 where the cache has moved on (a ring,
-   the states of a gated delta net). */
+/* Tokens of sequence 0 that are left when those after the first n are forgotten: n, but 0 where the cache has moved on (a
+   ring). The states of gated delta nets are kept only at the last mark: that, or 0 where it is none of the first n. */
 size_t llm_session_reach(const struct llm_session *s, size_t n);
 /* Forgets all tokens; or those of sequence 0 after the first llm_session_reach(s, n). */
 void llm_session_reset(struct llm_session *s);
 void llm_session_rewind(struct llm_session *s, size_t n);
+/* Keeps the states of gated delta nets after the tokens read so far, instead of those of the last mark: a second set of these
+   arrays. Other models can be taken back anyway. Only for a session with one sequence. */
+void llm_session_mark(struct llm_session *s);
 
 /* Reads n[i] > 0 more tokens of each sequence. Writes the token with the greatest logit of each to `next`, or, if `logits` is
    not NULL, batch * vocabulary logits there. OUT_OF_RANGE if the context is full. */

@@ -219,6 +219,13 @@ exits 0 tokenize -m "$m/tokenizer.json" --pieces --json ' "'
 prints '[{"id":400,"piece":" \""}]'
 exits 0 tokenize -m "$m" --decode '[39, 68, 361, 78]'
 prints Hello
+printf '"Hello"\n"\\u0041\\n"' >lines
+exits 0 tokenize -m "$m" --lines --json -f lines
+printf '{"ids": [39,68,361,78]}\n{"ids": [32,198]}\n' >want
+same want 'ids of each line'
+printf '"A"\nB\n' >lines
+exits 1 tokenize -m "$m" --lines -f lines
+says 'line 2 is not a JSON string'
 exits 2 tokenize -m "$m" --decode 'one'
 exits 2 tokenize -m "$m"
 exits 2 tokenize text

@@ -1,18 +1,11 @@
 /* Families of models: programs of small random models compute what a plain transformer computes, written here with loops and in
  * double, from the description alone; read at once, and token by token. */
-#include "llm/generate.h"
 #include "llm/gpt_oss.h"
+#include "random_model.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-enum { TOKENS = 11, VOCAB = 2054, HIDDEN = 32, MOST = 160, ROOM = 4096, LAYERS = 3, SIDE = 12 };
+enum { TOKENS = 11, VOCAB = 2054, HIDDEN = 32, ROOM = 4096, LAYERS = 3, SIDE = 12 };
 
 /* ---- a model on disk ------------------------------------------------------------------------- */
 
@@ -88,53 +81,6 @@ static const struct { const char *name, *config; } encoders[] = {
     {"embedding gemma", "\"model_type\":\"gemma3_text\",\"head_dim\":16,\"sliding_window\":4,"
                         "\"use_bidirectional_attention\":true"},
 };
-
-static float random_number(uint64_t *x) {
-    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
-    return (float)((double)(*x >> 11) * 0x1p-53 - 0.5) * 0.5f;
-}
-
-static void put_file(const char *dir, const char *name, const char *text) {
-    char path[256];
-    struct diag_list d;
-    diag_init(&d, mem_system_allocator());
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    assert_int_equal(file_write(path, str_of(text), &d), HILO_OK);
-}
-
-/* The model reports the tensors that it needs, one after the other: each that is missing is made. */
-static void make_model(const char *dir, const char *config, struct llm_model *m) {
-    static struct llm_tensor v[MOST];
-    static char names[MOST][160];
-    char path[256];
-    struct diag_list d;
-    size_t n = 0;
-    uint64_t x = 88172645463325252u;
-    diag_init(&d, mem_system_allocator());
-    put_file(dir, "config.json", config);
-    snprintf(path, sizeof path, "%s/model.safetensors", dir);
-    for (;;) {
-        assert_int_equal(llm_tensors_write(path, v, n, d.al, &d), HILO_OK);
-        if (llm_model_open(dir, LLM_AS_STORED, LLM_UNDIVIDED, NULL, NULL, d.al, &d, m) == HILO_OK)
-            break;
-        long long rows, cols = 1;
-        assert_true(n < MOST);
-        static const char missing[] = "tensor '%159[^']' is missing; the config calls for [%lld, %lld]";
-        int got = sscanf(d.first->message, missing, names[n], &rows, &cols);
-        if (got < 2)
-            fail_msg("%s", d.first->message);
-        size_t count = (size_t)(rows * cols);
-        float *data = malloc(count * sizeof *data);
-        for (size_t i = 0; i < count; i++)
-            data[i] = random_number(&x) + (got == 2 && strstr(names[n], "norm") ? 1.0f : 0.0f);
-        v[n] = (struct llm_tensor){.name = str_of(names[n]), .dtype = IR_F32_T, .rank = (uint32_t)got - 1, .dims = {rows, cols},
-                                   .data = data, .bytes = count * sizeof *data};
-        n++;
-        diag_clear(&d);
-    }
-    while (n)
-        free((void *)(uintptr_t)v[--n].data);
-}
 
 /* ---- the plain transformer ------------------------------------------------------------------- */
 
@@ -636,20 +582,6 @@ static void compare(const char *name, const float *got, const double *want) {
             fail_msg("%s: logit %d is %g, %g expected", name, i, (double)got[i], want[i]);
 }
 
-/* Portions of a text, with tokens that do not count, and speculation. */
-static void check_recurrent(struct llm_session *s, const int32_t *ids, const double *want) {
-    float got[VOCAB];
-    const int32_t *p = ids, *rest = ids + 7;
-    struct llm_speculation none;
-    assert_int_equal(llm_session_prefill(s, &p, (size_t[]){7}, NULL, got), HILO_OK); /* a program of eight tokens */
-    assert_int_equal(llm_session_reach(s, 7), 7);
-    assert_int_equal(llm_session_reach(s, 6), 0);
-    assert_int_equal(llm_session_prefill(s, &rest, (size_t[]){TOKENS - 7}, NULL, got), HILO_OK);
-    compare(s->model.config.family, got, want);
-    assert_int_equal(llm_speculation_begin(s, 2, NULL, &none), HILO_UNIMPLEMENTED);
-    assert_int_equal(llm_session_verify(s, ids, 2, (int32_t[2]){0}), HILO_UNIMPLEMENTED);
-}
-
 /* Sequences with a cache each, at different positions, answer what each alone does, to the bit. */
 static void check_apart(struct llm_session *s, const int32_t *ids, int n_forks) {
     static float together[LLM_MAX_APART][VOCAB], alone[VOCAB];
@@ -700,11 +632,6 @@ static void check_family(hilo_client *client, const struct llm_model *whole, con
     compare(name, got, want);
     int32_t next[TOKENS], verified[LLM_MAX_APART];
     llm_session_reset(s);
-    if (s->model.config.delta.heads) { /* what it has read cannot be taken back */
-        check_recurrent(s, ids, want);
-        llm_session_close(s);
-        return;
-    }
     for (int i = 0; i < TOKENS; i++)
         assert_int_equal(llm_session_decode(s, &ids[i], &next[i], NULL), HILO_OK);
     llm_session_reset(s);
@@ -752,36 +679,6 @@ static void check_embeddings(hilo_client *client, const struct llm_model *whole,
         assert_int_equal(again, next);
     }
     llm_session_close(s);
-}
-
-static const char family_dir[] = "/tmp/hilo-llm-XXXXXX";
-
-/* A directory with a tokenizer, for models. */
-static hilo_client *open_directory(char dir[sizeof family_dir]) {
-    char path[256];
-    struct diag_list d;
-    struct file tokenizer;
-    hilo_client *client;
-    diag_init(&d, mem_system_allocator());
-    memcpy(dir, family_dir, sizeof family_dir);
-    assert_non_null(mkdtemp(dir));
-    assert_int_equal(hilo_client_create(NULL, &client), HILO_OK);
-    assert_int_equal(file_open("tests/llm/tiny-llama/tokenizer.json", d.al, &d, &tokenizer), HILO_OK);
-    snprintf(path, sizeof path, "%s/tokenizer.json", dir);
-    assert_int_equal(file_write(path, tokenizer.text, &d), HILO_OK);
-    file_close(&tokenizer);
-    return client;
-}
-
-static void close_directory(const char *dir, hilo_client *client) {
-    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json"};
-    char path[256];
-    for (size_t i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
-        unlink(path);
-    }
-    rmdir(dir);
-    hilo_client_release(client);
 }
 
 /* A client with several devices, over which models are divided; `threads` of them for all. */

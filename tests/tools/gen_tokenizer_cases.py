@@ -158,4 +158,5 @@ def main():
     open(sys.argv[1], "w").write("{\n" + ",\n".join(lines) + "\n}\n")
 
 
-main()
+if __name__ == "__main__":
+    main()
