@@ -579,10 +579,11 @@ static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer)
     }
     bool copied = false;
     bool shared = r->kind == MATRIX || (r->rows == EXPERT && r->kind != BARE); /* a tensor for all experts, named its own way */
+    /* Before others: a name of gpt-oss is one of Qwen 3.5, too, whose matrices are not transposed. */
+    if (!t && c->glu_alpha != 0 && (r->rows == EXPERT_FFN || r->rows == EXPERT_HIDDEN))
+        HILO_TRY(join_gpt_oss(l, &w, &copied, &t));
     if (shared && (r->rows == EXPERT || r->rows == EXPERT_FFN || r->rows == EXPERT_BOTH || r->rows == EXPERT_HIDDEN))
         HILO_TRY(join_experts(l, role, layer, t, w.rows, w.cols, &copied, &t));
-    if (!t && (r->rows == EXPERT_FFN || r->rows == EXPERT_HIDDEN))
-        HILO_TRY(join_gpt_oss(l, &w, &copied, &t));
     if (t && t->rank == 2 && !w.cols && t->dims[0] * t->dims[1] == w.rows) { /* biases of experts in GGUF files */
         struct llm_tensor *flat = arena_dup(&l->m->arena, t, sizeof *t, _Alignof(struct llm_tensor));
         flat->rank = 1, flat->dims[0] = w.rows;

@@ -1070,10 +1070,58 @@ static void test_gpt_oss(void **state) {
     assert_null(gpt_oss_find(&files, "z", LLM_W_GATES, E, ROWS, COLS).t);
 }
 
+/* Outputs of experts as such models are published: transposed, and square, under a name of other families. */
+static void test_transposed_experts(void **state) {
+    (void)state;
+    enum { E = 3, N = 32 };
+    static const char name[] = "model.layers.0.mlp.experts.down_proj";
+    static struct llm_tensor v[MOST_TENSORS];
+    static float want[E][N][N], turned[E][N][N];
+    char dir[sizeof family_dir], path[256];
+    struct llm_model m;
+    struct diag_list d;
+    hilo_client *client = open_directory(dir);
+    make_model(dir, "{\"model_type\":\"gpt_oss\",\"head_dim\":16,\"num_local_experts\":3,\"num_experts_per_tok\":2,"
+                    "\"hidden_size\":32,\"num_hidden_layers\":1,\"num_attention_heads\":2,\"num_key_value_heads\":2,"
+                    "\"intermediate_size\":32,\"vocab_size\":2054,\"max_position_embeddings\":64}", &m);
+    diag_init(&d, mem_system_allocator());
+    size_t n = m.files.n, found = 0;
+    assert_true(n <= MOST_TENSORS);
+    for (size_t i = 0; i < n; i++) {
+        struct llm_tensor *t = &v[i];
+        *t = m.files.v[i];
+        char *text = malloc(t->name.n);
+        t->name.p = memcpy(text, t->name.p, t->name.n);
+        t->data = memcpy(malloc(t->bytes), t->data, t->bytes);
+        if (t->name.n <= sizeof name - 1 || memcmp(text, name, sizeof name - 1) != 0 || t->bytes != sizeof want)
+            continue;
+        memcpy(want, t->data, sizeof want);
+        for (int k = 0; k < E * N * N; k++)
+            turned[k / N / N][k % N][k / N % N] = want[k / N / N][k / N % N][k % N];
+        memcpy((void *)(uintptr_t)t->data, turned, sizeof turned);
+        t->name.n = sizeof name - 1;
+        t->rank = 3, t->dims[0] = E, t->dims[1] = t->dims[2] = N;
+        found++;
+    }
+    llm_model_close(&m);
+    assert_int_equal(found, 1);
+    snprintf(path, sizeof path, "%s/model.safetensors", dir);
+    assert_int_equal(llm_tensors_write(path, v, n, d.al, &d), HILO_OK);
+    assert_int_equal(llm_model_open(dir, LLM_AS_STORED, LLM_UNDIVIDED, NULL, NULL, d.al, &d, &m), HILO_OK);
+    assert_memory_equal(m.params[llm_model_weight(&m, LLM_W_DOWNS, 0)->first].data, want, sizeof want);
+    llm_model_close(&m);
+    while (n--) {
+        free((void *)(uintptr_t)v[n].name.p);
+        free((void *)(uintptr_t)v[n].data);
+    }
+    close_directory(dir, client);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_families), cmocka_unit_test(test_ring),
                                        cmocka_unit_test(test_apart), cmocka_unit_test(test_refusals),
                                        cmocka_unit_test(test_gpt_oss), cmocka_unit_test(test_grouped_experts),
-                                       cmocka_unit_test(test_quantised_shards)};
+                                       cmocka_unit_test(test_quantised_shards),
+                                       cmocka_unit_test(test_transposed_experts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
