@@ -156,7 +156,8 @@ static hilo_status place_tensors(struct reader *r, const uint64_t *offsets) {
     size_t skip = ((size_t)alignment - (size_t)(r->rest.p - r->begin) % (size_t)alignment) % (size_t)alignment;
     if (g->ntensors == 0)
         return HILO_OK;
-    struct str data = skip <= r->rest.n ? (struct str){r->rest.p + skip, r->rest.n - skip} : (struct str){"", 0};
+    skip = skip < r->rest.n ? skip : r->rest.n; /* a file without data may end before */
+    struct str data = {r->rest.p + skip, r->rest.n - skip};
     for (size_t i = 0; i < g->ntensors; i++) {
         struct gguf_tensor *t = &g->tensors[i];
         if (offsets[i] % (uint64_t)alignment || offsets[i] > data.n || t->bytes > data.n - offsets[i])

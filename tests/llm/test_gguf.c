@@ -209,6 +209,32 @@ static void put_text(struct strbuf *out, const char *s) {
     strbuf_puts(out, s);
 }
 
+/* A tensor without elements is within the file, also of one that ends before its data would begin. */
+static void test_empty_tensor(void **state) {
+    (void)state;
+    struct strbuf out;
+    struct diag_list d;
+    struct gguf g;
+    diag_init(&d, mem_system_allocator());
+    strbuf_init(&out, d.al);
+    strbuf_puts(&out, "GGUF");
+    put_number(&out, 3, 4);
+    put_number(&out, 1, 8);
+    put_number(&out, 0, 8);
+    put_text(&out, "none");
+    put_number(&out, 2, 4);
+    put_number(&out, 32, 8);
+    put_number(&out, 0, 8);
+    put_number(&out, 0, 4);
+    put_number(&out, 0, 8);
+    assert_true(out.n % 32 != 0);
+    assert_int_equal(gguf_parse((struct str){out.p, out.n}, "empty", d.al, &d, &g), HILO_OK);
+    assert_int_equal(g.tensors[0].bytes, 0);
+    assert_ptr_equal(g.tensors[0].data, out.p + out.n);
+    gguf_close(&g);
+    strbuf_free(&out);
+}
+
 /* A file with one tensor of four numbers; part `number` of two. */
 static void put_part(const char *path, int number, const char *tensor_name, float first) {
     static const char *const keys[] = {"split.no", "split.count"};
@@ -508,6 +534,7 @@ static void test_order(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_damage),
+                                       cmocka_unit_test(test_empty_tensor),
                                        cmocka_unit_test(test_parts), cmocka_unit_test(test_configs),
                                        cmocka_unit_test(test_layers), cmocka_unit_test(test_not_finite),
                                        cmocka_unit_test(test_order)};
