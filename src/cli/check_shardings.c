@@ -81,10 +81,10 @@ static ir_attr random_sharding(struct sharder *s, const struct ir_type_data *t, 
         strbuf_puts(&text, d ? ", {" : "{");
         for (uint32_t i = 0; i < s->naxes; i++) {
             uint32_t axis = order[i];
-            if (dim_of[axis] != d || (size % s->sizes[axis] && draw(s, 16)))
+            if (dim_of[axis] != d || (size % s->sizes[axis] && draw(s, 3)))
                 continue;
             strbuf_printf(&text, "%s\"%c\"", first ? "" : ", ", 'a' + (int)axis);
-            if (s->sizes[axis] > 2 && draw(s, 8) == 0)
+            if (s->sizes[axis] > 2 && s->sizes[axis] % 2 == 0 && draw(s, 8) == 0)
                 strbuf_puts(&text, ":(1)2");
             size /= s->sizes[axis];
             first = false;

@@ -27,7 +27,7 @@ struct spmd_form {
 
 struct spmd_value {
     ir_type type;                   /* global, or inside of a manual computation that of its free axes */
-    const struct sdy_sharding *s;   /* that was propagated, as far as parts have one size */
+    const struct sdy_sharding *s;   /* that was propagated */
     const struct spmd_form *forms;  /* the one it is defined in first */
 };
 
@@ -55,6 +55,11 @@ struct spmd {
 hilo_status spmd_check_mesh(const struct spmd *p, ir_op op, const struct sdy_mesh *mesh);
 /* The sharding as far as its parts have one size; NULL where nothing is divided, as no value of a quantised type is. */
 const struct sdy_sharding *spmd_even(struct spmd *p, const struct sdy_sharding *s, const struct ir_type_data *t);
+/* The sharding with all axes of each dimension where they make its parts smaller than those that divide it evenly do; the last
+   parts may end in padding, whose elements are anything. NULL where nothing is divided. */
+const struct sdy_sharding *spmd_parts(struct spmd *p, const struct sdy_sharding *s, const struct ir_type_data *t);
+/* Whether parts of a dimension of that global size end in padding. */
+bool spmd_is_uneven(const struct sdy_sharding *s, uint32_t dim, int64_t size);
 bool spmd_equal(const struct sdy_sharding *a, const struct sdy_sharding *b);
 /* The sharding, NULL for none, with these unreduced axes; NULL where it has no axes then. */
 const struct sdy_sharding *spmd_partial(struct spmd *p, const struct sdy_sharding *s, const struct sdy_mesh *mesh,
@@ -138,6 +143,10 @@ hilo_status spmd_divide(struct spmd *p, ir_op op);
 
 /* Whether the op can be computed on shards along a factor, by each partition alone or, for a reduction, but for the sum. */
 bool spmd_is_local(struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor);
+/* Whether the last parts along a factor, along which the op is local, may end in padding. */
+bool spmd_may_pad(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor);
+/* Gives the op, whose operands are local, such operands that padding leaves what it sums as it is. */
+void spmd_mask(struct spmd *p, ir_op op, const struct sdy_sharding *const *s);
 /* What partial results are combined with; IR_OP_NONE where that is not known. */
 enum ir_op_kind spmd_combiner(struct spmd *p, ir_op op);
 /* The operands in which the op is linear, as a set; *product: in each of them alone, else in all together. */

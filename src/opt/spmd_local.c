@@ -261,6 +261,70 @@ bool spmd_is_local(struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32
     return local[kind](p, op, rule, factor);
 }
 
+/* ---- padding ------------------------------------------------------------------------------------- */
+
+/* Ops that do the same for each element along a factor, or sum them with masks: no windows, and no indices into it. What a
+   product with an algorithm sums, whose type is narrow or which has terms that cancel, is divided evenly or not at all. */
+bool spmd_may_pad(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    static const enum ir_op_kind kinds[] = {IR_TRANSPOSE, IR_BROADCAST_IN_DIM, IR_RESHAPE, IR_CONCATENATE, IR_DYNAMIC_SLICE,
+                                            IR_SORT, IR_REDUCE, IR_DOT_GENERAL};
+    enum ir_op_kind kind = ir_kind(p->m, op);
+    bool may = ir_op_has(kind, IR_T_ELEMENTWISE | IR_T_BROADCASTING);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        may |= kind == kinds[i];
+    if (kind == IR_DOT_GENERAL && rule->factors[factor].type == SDY_REDUCTION)
+        may = IR_NONE(ir_prop(p->m, op, IR_DOT_GENERAL_algorithm));
+    for (uint32_t t = 0; t < rule->noperands + rule->nresults && may; t++)
+        for (uint32_t d = 0; d < rule->ranks[t] && may; d++)
+            may = !maps_dim(rule, t, d, factor) || rule->dims[t][d].n == 1;
+    return may;
+}
+
+/* The local value with `fill`, of rank 0, behind the first `size` elements of all parts of a dimension. */
+static ir_val mask_end(struct spmd *p, ir_op op, ir_val v, const struct sdy_sharding *s, uint32_t dim, int64_t size,
+                       ir_val fill) {
+    ir_type type = ir_val_get(p->m, v)->type;
+    const struct ir_type_data *t = ir_type_get(p->m, type);
+    int64_t local_size = t->dims[dim];
+    ir_type numbers = ir_type_of(p->m, IR_I32_T, t->dims, t->rank), flags = ir_type_of(p->m, IR_I1_T, t->dims, t->rank);
+    const int32_t *held = spmd_held(p, s->mesh, s->dims[dim].axes);
+    int32_t *left = ARENA_ARRAY(p->a, int32_t, p->partitions);
+    ir_attr none = ir_attr_i64s(p->m, NULL, 0);
+    ir_op made;
+    for (uint32_t i = 0; i < p->partitions; i++) {
+        int64_t n = size - held[i] * local_size;
+        left[i] = (int32_t)(n < 0 ? 0 : n < local_size ? n : local_size);
+    }
+    ir_val in[3] = {spmd_make(p, op, IR_IOTA, NULL, 0, numbers, &made), spmd_begin(p, op, left, 1)};
+    ir_set_prop(p->m, made, IR_IOTA_iota_dimension, ir_attr_i64(p->m, dim));
+    in[1] = spmd_make(p, op, IR_BROADCAST_IN_DIM, &in[1], 1, numbers, &made);
+    ir_set_prop(p->m, made, IR_BROADCAST_IN_DIM_broadcast_dimensions, none);
+    in[0] = spmd_make(p, op, IR_COMPARE, in, 2, flags, &made);
+    ir_set_prop(p->m, made, IR_COMPARE_comparison_direction,
+                ir_attr_enum(p->m, IR_ENUM_COMPARISON_DIRECTION, IR_COMPARISON_DIRECTION_LT));
+    in[1] = v;
+    in[2] = spmd_make(p, op, IR_BROADCAST_IN_DIM, &fill, 1, type, &made);
+    ir_set_prop(p->m, made, IR_BROADCAST_IN_DIM_broadcast_dimensions, none);
+    return spmd_make(p, op, IR_SELECT, in, 3, type, NULL);
+}
+
+/* What is neutral for a reduction is its initial value, or it would not be computed on shards. */
+void spmd_mask(struct spmd *p, ir_op op, const struct sdy_sharding *const *s) {
+    const struct sdy_rule *rule = sdy_rule(p->g, op);
+    bool reduce = ir_kind(p->m, op) == IR_REDUCE;
+    for (uint32_t t = 0; rule && t < rule->noperands; t++)
+        for (uint32_t d = 0; d < rule->ranks[t]; d++) {
+            uint32_t factor = rule->dims[t][d].v[0];
+            const struct sdy_factor *f = &rule->factors[factor];
+            if (f->type != SDY_REDUCTION || !spmd_may_pad(p, op, rule, factor) || !spmd_is_uneven(s[t], d, f->size))
+                continue;
+            ir_val v = ir_operand(p->m, op, t);
+            ir_type elem = ir_type_tensor(p->m, ir_val_type(p->m, v)->elem, NULL, 0, (ir_attr){0});
+            ir_val fill = reduce ? ir_operand(p->m, op, rule->noperands / 2 + t) : spmd_make_zero(p, op, elem);
+            ir_set_operand(p->m, op, t, mask_end(p, op, v, s[t], d, f->size, fill));
+        }
+}
+
 /* ---- attributes --------------------------------------------------------------------------------- */
 
 static int64_t parts_of(const struct sdy_sharding *s, uint32_t dim) {
@@ -273,7 +337,7 @@ static void divide_sizes(struct spmd *p, ir_op op, enum ir_slot slot, const stru
     const int64_t *old = ir_prop_i64s(p->m, op, slot, &n);
     int64_t sizes[IR_MAX_RANK];
     for (uint32_t d = 0; d < n && d < IR_MAX_RANK; d++)
-        sizes[d] = old[d] / parts_of(s, d);
+        sizes[d] = old[d] / parts_of(s, d) + (old[d] % parts_of(s, d) != 0);
     ir_set_prop(p->m, op, slot, ir_attr_i64s(p->m, sizes, (uint32_t)n));
 }
 

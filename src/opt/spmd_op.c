@@ -69,7 +69,7 @@ static int64_t follower(const struct chooser *c, uint32_t factor) {
 
 static void add_candidate(struct chooser *c, uint32_t factor, struct sdy_axes axes) {
     int64_t d = follower(c, factor);
-    if (c->rule->factors[factor].size % sdy_axes_size(axes) ||
+    if ((c->rule->factors[factor].size % sdy_axes_size(axes) && !spmd_may_pad(c->p, c->op, c->rule, factor)) ||
         (d >= 0 && ir_type_get(c->p->m, c->types[1])->dims[d] % sdy_axes_size(axes)) ||
         !spmd_halo_fits(c->p, c->op, c->rule, factor, sdy_axes_size(axes)))
         return;
@@ -247,7 +247,7 @@ static struct choice choose(struct chooser *c) {
 /* ---- ops ---------------------------------------------------------------------------------------- */
 
 static const struct sdy_sharding *wanted(struct spmd *p, ir_val v) {
-    return spmd_even(p, sdy_raw(p->g, v), ir_type_get(p->m, spmd_global_type(p, v)));
+    return spmd_parts(p, sdy_raw(p->g, v), ir_type_get(p->m, spmd_global_type(p, v)));
 }
 
 /* Inside of a manual computation axes of another mesh would divide a value among partitions that see different ones. */
@@ -313,6 +313,7 @@ static hilo_status replicate(struct spmd *p, ir_op op, bool own) {
 static hilo_status localize(struct spmd *p, ir_op op, const struct sdy_sharding *const *s, enum ir_op_kind kind) {
     uint32_t nin = ir_op_get(p->m, op)->noperands;
     set_operands(p, op, s);
+    spmd_mask(p, op, s);
     spmd_localize(p, op, s);
     spmd_halo(p, op, s);
     HILO_TRY(walk_regions(p, op));
@@ -421,7 +422,7 @@ static hilo_status walk_rotation(struct spmd *p, ir_op op, int64_t by) {
     ir_type global = ir_val_get(p->m, result)->type;
     uint32_t dim = (uint32_t)ir_prop_i64(p->m, op, IR_CONCATENATE_dimension);
     HILO_TRY(check_sharding(p, op, sdy_raw(p->g, result)));
-    const struct sdy_sharding *s = wanted(p, result);
+    const struct sdy_sharding *s = spmd_even(p, sdy_raw(p->g, result), ir_type_get(p->m, global));
     ir_val v = spmd_get(p, ir_operand(p->m, op, 0), s), made;
     if (s && s->dims[dim].axes.n) {
         made = spmd_rotate(p, op, v, s, dim, by);
@@ -710,8 +711,10 @@ static hilo_status walk_call_of_one(struct spmd *p, ir_op op, uint32_t caller) {
 static hilo_status walk_call_on_shards(struct spmd *p, ir_op op) {
     const struct ir_op_data *x = ir_op_get(p->m, op);
     const struct sdy_sharding **s = ARENA_ARRAY(p->a, const struct sdy_sharding *, x->noperands + 1);
-    for (uint32_t i = 0; i < x->noperands; i++)
-        s[i] = reduced(p, spmd_sharding(p, x->operands[i]));
+    for (uint32_t i = 0; i < x->noperands; i++) { /* without padding */
+        const struct ir_type_data *t = ir_type_get(p->m, spmd_global_type(p, x->operands[i]));
+        s[i] = reduced(p, spmd_even(p, spmd_sharding(p, x->operands[i]), t));
+    }
     for (uint32_t i = 0; i < x->nresults; i++)
         if (ir_val_type(p->m, ir_result(p->m, op, i))->kind != IR_TYPE_TOKEN)
             return ir_op_error(p->m, p->o->d, op, HILO_UNIMPLEMENTED, NULL,

@@ -3,7 +3,9 @@
  * Both lists of axes are cut into parts that either has whole or not at all. Then: slices along axes that are new, which shrink
  * the value and move nothing; a permutation that brings axes that leave a dimension to its end; all-to-alls of axes that go to
  * another dimension; a permutation into the wanted order; all-gathers of axes that are not wanted. Where both shardings have as
- * many parts in each dimension, one permutation is all.
+ * many parts in each dimension, one permutation is all. Where a dimension's size is no multiple of its parts, the last ones end
+ * in padding, which is added before the first slice of the dimension, and cut off after the last gather. Parts of parts begin
+ * where parts do only if padding is the same: else the dimension is gathered whole between.
  *
  * Along unreduced axes each partition has a part of a sum. What is not wanted so is summed first, which may divide it; what is
  * to be a part of a sum becomes one last: the first partition keeps the value, the others get zeros, or each fills up its
@@ -148,6 +150,33 @@ const struct sdy_sharding *spmd_even(struct spmd *p, const struct sdy_sharding *
     return any ? out : NULL;
 }
 
+/* The size of a part; the last ones may have less. */
+static int64_t part_size(int64_t size, int64_t parts) {
+    return size / parts + (size % parts != 0);
+}
+
+const struct sdy_sharding *spmd_parts(struct spmd *p, const struct sdy_sharding *s, const struct ir_type_data *t) {
+    const struct sdy_sharding *even = spmd_even(p, s, t);
+    struct sdy_dim *dims;
+    bool any = even != NULL;
+    if (!s || !ir_type_is_shaped(t) || t->rank != s->rank || t->quant || sdy_mesh_empty(s->mesh) || sdy_mesh_maximal(s->mesh))
+        return NULL;
+    struct sdy_sharding *out = sdy_sharding_copy(p->a, even ? even : s, &dims);
+    out->replicated = (struct sdy_axes){0, NULL};
+    for (uint32_t d = 0; d < s->rank; d++) {
+        struct sdy_axes none = {0, NULL}, all = s->dims[d].axes, some = even ? even->dims[d].axes : none;
+        bool fits = t->dims[d] != IR_DYNAMIC && t->dims[d] <= INT32_MAX - (int64_t)p->partitions; /* where parts begin */
+        bool smaller = fits && part_size(t->dims[d], sdy_axes_size(all)) < part_size(t->dims[d], sdy_axes_size(some));
+        dims[d] = (struct sdy_dim){.axes = smaller ? all : some, .closed = true, .priority = -1};
+        any |= smaller;
+    }
+    return any ? out : NULL;
+}
+
+bool spmd_is_uneven(const struct sdy_sharding *s, uint32_t dim, int64_t size) {
+    return s && size % sdy_dim_parts(&s->dims[dim]);
+}
+
 bool spmd_equal(const struct sdy_sharding *a, const struct sdy_sharding *b) {
     if (a == b)
         return true;
@@ -165,7 +194,7 @@ ir_type spmd_local_type(struct spmd *p, ir_type global, const struct sdy_shardin
     if (!s)
         return global;
     for (uint32_t d = 0; d < t->rank; d++)
-        dims[d] = s->dims[d].axes.n ? t->dims[d] / sdy_dim_parts(&s->dims[d]) : t->dims[d];
+        dims[d] = s->dims[d].axes.n ? part_size(t->dims[d], sdy_dim_parts(&s->dims[d])) : t->dims[d];
     return ir_type_with_dims(p->m, global, dims, t->rank);
 }
 
@@ -272,8 +301,14 @@ static const struct sdy_sharding *sharding_of(const struct plan *l, const struct
 
 /* ---- the plan ------------------------------------------------------------------------------------- */
 
-static int64_t local_size(const struct plan *l, uint32_t d) {
-    return l->type->dims[d] / sdy_axes_size(view(&l->now[d]));
+/* Whether the parts of a dimension that is not divided, or each of `from` parts, can be divided into what is one of `to`. */
+static bool nests(int64_t size, int64_t from, int64_t to) {
+    return from == 1 || part_size(size, to) * (to / from) == part_size(size, from);
+}
+
+/* Whether dimension d, in `from` parts, can be divided by n more. */
+static bool can_divide(const struct plan *l, uint32_t d, int64_t from, int64_t n) {
+    return nests(l->type->dims[d], from, sdy_axes_size(view(&l->now[d])) * n);
 }
 
 static double bits_of(const struct spmd *p, const struct ir_type_data *t) {
@@ -313,7 +348,8 @@ static bool is_used(const struct plan *l, struct sdy_axis x) {
 /* Slices along wanted axes that nothing has yet. Before the rest: only those that are in order where they are then. */
 static void plan_slice(struct plan *l, bool all) {
     bool begun = false;
-    for (uint32_t d = 0; d < l->type->rank; d++)
+    for (uint32_t d = 0; d < l->type->rank; d++) {
+        int64_t from = sdy_axes_size(view(&l->now[d]));
         for (uint32_t i = 0; i < l->want[d].n; i++) {
             struct sdy_axis x = l->want[d].v[i];
             if (list_has(&l->now[d], x))
@@ -323,13 +359,14 @@ static void plan_slice(struct plan *l, bool all) {
                     continue;
                 break;
             }
-            if (local_size(l, d) % x.size)
+            if (!can_divide(l, d, from, x.size))
                 break;
             if (!begun)
                 step_begin(l, STEP_SLICE);
             begun = true;
             list_add(&l->now[d], x);
         }
+    }
     if (begun)
         step_end(l);
 }
@@ -383,14 +420,17 @@ static struct list suffix_for(const struct plan *l, uint32_t d, const struct lis
     return out;
 }
 
+/* The whole dimension, where what the axes leave does not begin where its parts do. */
 static void plan_gather(struct plan *l, uint32_t d, const struct list *axes) {
     if (!axes->n)
         return;
+    int64_t parts = sdy_axes_size(view(&l->now[d])), n = sdy_axes_size(view(axes));
+    bool whole = !nests(l->type->dims[d], parts / n, parts);
     struct step *s = step_begin(l, STEP_GATHER);
     s->dim = d;
-    s->axes = *axes;
-    l->cost += bytes_now(l) * (double)(sdy_axes_size(view(axes)) - 1);
-    l->now[d].n -= axes->n;
+    s->axes = whole ? l->now[d] : *axes;
+    l->cost += bytes_now(l) * (double)(sdy_axes_size(view(&s->axes)) - 1);
+    l->now[d].n -= s->axes.n;
     step_end(l);
 }
 
@@ -400,8 +440,8 @@ static bool plan_move(struct plan *l, uint32_t d) {
         struct list axes = suffix_for(l, d, &l->want[e]);
         if (e == d || !axes.n)
             continue;
-        int64_t n = sdy_axes_size(view(&axes));
-        if (local_size(l, e) % n) {
+        int64_t n = sdy_axes_size(view(&axes)), parts = sdy_axes_size(view(&l->now[d]));
+        if (!can_divide(l, e, sdy_axes_size(view(&l->now[e])), n) || !nests(l->type->dims[d], parts / n, parts)) {
             plan_gather(l, d, &axes);
             return true;
         }
@@ -428,9 +468,11 @@ static bool is_done(const struct plan *l) {
 
 /* Gathers all, slices. For different meshes, and parts of axes that do not fit together. */
 static void plan_all(struct plan *l, const struct sdy_sharding *from, const struct sdy_sharding *to) {
-    for (uint32_t d = 0; from && d < l->type->rank; d++) {
+    l->steps.n = 0;
+    l->cost = 0;
+    for (uint32_t d = 0; d < l->type->rank; d++) {
         l->now[d].n = 0;
-        for (uint32_t i = 0; i < from->dims[d].axes.n; i++)
+        for (uint32_t i = 0; from && i < from->dims[d].axes.n; i++)
             list_add(&l->now[d], from->dims[d].axes.v[i]);
     }
     for (uint32_t d = 0; from && d < l->type->rank; d++) {
@@ -501,6 +543,8 @@ static struct plan plan_of(struct spmd *p, ir_type global, const struct sdy_shar
     plan_slice(&l, true);
     if (!is_done(&l))
         plan_permute(&l);
+    if (!is_done(&l))
+        plan_all(&l, from, to);
     return l;
 }
 
@@ -561,10 +605,40 @@ static struct sdy_axes added(struct spmd *p, const struct sdy_sharding *before, 
     return (struct sdy_axes){n, v};
 }
 
+/* The type with another size of a dimension. */
+static ir_type sized(struct spmd *p, ir_type type, uint32_t dim, int64_t size) {
+    const struct ir_type_data *t = ir_type_get(p->m, type);
+    int64_t dims[IR_MAX_RANK];
+    memcpy(dims, t->dims, t->rank * sizeof *dims);
+    dims[dim] = size;
+    return ir_type_with_dims(p->m, type, dims, t->rank);
+}
+
+/* The value with padding behind a dimension, or without. */
+static ir_val resize(struct spmd *p, ir_op at, ir_val v, uint32_t dim, int64_t size) {
+    const struct ir_type_data *t = ir_val_type(p->m, v);
+    int64_t none[IR_MAX_RANK] = {0}, high[IR_MAX_RANK] = {0};
+    uint32_t rank = t->rank;
+    ir_op op;
+    if (size <= t->dims[dim])
+        return size < t->dims[dim] ? spmd_make_slice(p, at, v, dim, 0, size) : v;
+    high[dim] = size - t->dims[dim];
+    ir_type type = sized(p, ir_val_get(p->m, v)->type, dim, size);
+    ir_val in[2] = {v, spmd_make_zero(p, at, ir_type_tensor(p->m, t->elem, NULL, 0, (ir_attr){0}))};
+    ir_val out = spmd_make(p, at, IR_PAD, in, 2, type, &op);
+    ir_set_prop(p->m, op, IR_PAD_edge_padding_low, ir_attr_i64s(p->m, none, rank));
+    ir_set_prop(p->m, op, IR_PAD_edge_padding_high, ir_attr_i64s(p->m, high, rank));
+    ir_set_prop(p->m, op, IR_PAD_interior_padding, ir_attr_i64s(p->m, none, rank));
+    return out;
+}
+
 static ir_val make_slice(struct spmd *p, ir_op at, ir_val v, ir_type type, const struct step *s) {
     const struct ir_type_data *t = ir_type_get(p->m, type);
     static const int32_t zero = 0;
-    ir_val in[IR_MAX_RANK + 1] = {v};
+    ir_val in[IR_MAX_RANK + 1];
+    for (uint32_t d = 0; d < t->rank; d++)
+        v = resize(p, at, v, d, t->dims[d] * sdy_axes_size(added(p, s->before, s->after, d)));
+    in[0] = v;
     for (uint32_t d = 0; d < t->rank; d++) {
         struct sdy_axes axes = added(p, s->before, s->after, d);
         in[d + 1] = axes.n ? spmd_begin(p, at, spmd_held(p, s->after->mesh, axes), t->dims[d])
@@ -578,23 +652,26 @@ static ir_val make_slice(struct spmd *p, ir_op at, ir_val v, ir_type type, const
 
 static ir_val make_gather(struct spmd *p, ir_op at, ir_val v, ir_type type, const struct step *s) {
     ir_op op;
-    ir_val out = spmd_make(p, at, IR_ALL_GATHER, &v, 1, type, &op);
+    int64_t size = ir_val_type(p->m, v)->dims[s->dim] * sdy_axes_size(view(&s->axes));
+    ir_val out = spmd_make(p, at, IR_ALL_GATHER, &v, 1, sized(p, type, s->dim, size), &op);
     ir_set_prop(p->m, op, IR_ALL_GATHER_all_gather_dim, ir_attr_i64(p->m, s->dim));
     ir_set_prop(p->m, op, IR_ALL_GATHER_replica_groups, groups_along(p, s->before->mesh, view(&s->axes), true));
     ir_set_prop(p->m, op, IR_ALL_GATHER_channel_handle, channel(p));
     ir_set_prop(p->m, op, IR_ALL_GATHER_use_global_device_ids, global_ids(p));
-    return out;
+    return resize(p, at, out, s->dim, ir_type_get(p->m, type)->dims[s->dim]);
 }
 
 static ir_val make_all_to_all(struct spmd *p, ir_op at, ir_val v, ir_type type, const struct step *s) {
     ir_op op;
-    ir_val out = spmd_make(p, at, IR_ALL_TO_ALL, &v, 1, type, &op);
+    int64_t n = sdy_axes_size(view(&s->axes)), size = ir_val_type(p->m, v)->dims[s->dim] * n;
+    v = resize(p, at, v, s->to, ir_type_get(p->m, type)->dims[s->to] * n);
+    ir_val out = spmd_make(p, at, IR_ALL_TO_ALL, &v, 1, sized(p, type, s->dim, size), &op);
     ir_set_prop(p->m, op, IR_ALL_TO_ALL_split_dimension, ir_attr_i64(p->m, s->to));
     ir_set_prop(p->m, op, IR_ALL_TO_ALL_concat_dimension, ir_attr_i64(p->m, s->dim));
-    ir_set_prop(p->m, op, IR_ALL_TO_ALL_split_count, ir_attr_i64(p->m, sdy_axes_size(view(&s->axes))));
+    ir_set_prop(p->m, op, IR_ALL_TO_ALL_split_count, ir_attr_i64(p->m, n));
     ir_set_prop(p->m, op, IR_ALL_TO_ALL_replica_groups, groups_along(p, s->before->mesh, view(&s->axes), false));
     ir_set_prop(p->m, op, IR_ALL_TO_ALL_channel_handle, channel(p));
-    return out;
+    return resize(p, at, out, s->dim, ir_type_get(p->m, type)->dims[s->dim]);
 }
 
 /* The number of the part of the sum and of all dimensions that each partition has. */
@@ -694,7 +771,10 @@ static bool scattered(struct plan *l, struct sdy_axes axes, const struct sdy_sha
     for (uint32_t d = 0; d < l->type->rank; d++) {
         if (!list_is_prefix(&l->now[d], &l->want[d]))
             continue;
+        int64_t parts = sdy_axes_size(view(&l->now[d]));
         for (uint32_t i = l->now[d].n; i < l->want[d].n && list_has(rest, l->want[d].v[i]); i++) {
+            if (l->type->dims[d] % (parts *= l->want[d].v[i].size))
+                break;
             list_add(&along[d], l->want[d].v[i]);
             list_remove(rest, l->want[d].v[i]);
         }
@@ -851,7 +931,8 @@ static ir_val widen(struct spmd *p, ir_op at, ir_val v, ir_type global, const st
         return v;
     for (uint32_t d = 0; d < l.type->rank; d++) {
         uint32_t kept = l.now[d].n;
-        while (kept && list_has(&pieces, l.now[d].v[kept - 1]))
+        bool even = l.type->dims[d] % sdy_axes_size(view(&l.now[d])) == 0; /* padding is not to be summed */
+        while (even && kept && list_has(&pieces, l.now[d].v[kept - 1]))
             kept--;
         for (uint32_t i = kept; i < l.now[d].n; i++) {
             list_add(&ends[d], l.now[d].v[i]);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# shardings.sh DIRECTORY...: the values of programs, divided by random shardings over random meshes of 2 and 8 devices, must be
-# those of one device: evaluated, and compiled.
+# shardings.sh DIRECTORY...: the values of programs, divided by random shardings over random meshes of 2, 6 and 8 devices, must
+# be those of one device: evaluated, and compiled.
 set -uo pipefail
 HILO=$(realpath "${HILO:?the hilo command to test}")
 cd "$(dirname "$0")/../.." || exit
@@ -14,6 +14,7 @@ check() {
 for dir; do
     check --shardings 8 --seed 1 --backend reference "$dir"
     check --shardings 8 --seed 2 --backend reference "$dir"
+    check --shardings 6 --seed 2 --backend reference "$dir"
     check --shardings 2 --seed 3 "$dir"
 done
 echo "$passed passed, $failed failed"

@@ -933,3 +933,119 @@ module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings
     return %17, %7#0 : tensor<2xf32>, !stablehlo.token
   }
 }
+// -----
+// Parts of a dimension that is not divided evenly end in padding, which is neither summed nor given away.
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func @f(%a: tensor<10x6xf32>, %b: tensor<2x10xf32>) -> (tensor<6xf32>, tensor<2x6xf32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = sdy.sharding_constraint %a <@mesh, [{"x"}, {}]> : tensor<10x6xf32>
+    %1 = stablehlo.exponential %0 : tensor<10x6xf32>
+    %2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<10x6xf32>, tensor<f32>) -> tensor<6xf32>
+    %3 = stablehlo.dot_general %b, %1, contracting_dims = [1] x [0] : (tensor<2x10xf32>, tensor<10x6xf32>) -> tensor<2x6xf32>
+    return %2, %3 : tensor<6xf32>, tensor<2x6xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}", "{replicated}"], mhlo.spmd_output_sharding = "{{replicated}, {replicated}}"} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func @f(%arg0: tensor<5x6xf32>, %arg1: tensor<2x10xf32>) -> (tensor<6xf32>, tensor<2x6xf32>) {
+    %0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %1 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<5x6xf32>) -> tensor<10x6xf32>
+    %2 = stablehlo.constant dense<-0.000000e+00> : tensor<f32>
+    %3 = stablehlo.pad %1, %2, low = [0, 0], high = [2, 0], interior = [0, 0] : (tensor<10x6xf32>, tensor<f32>) -> tensor<12x6xf32>
+    %4 = stablehlo.constant dense<[0, 3, 6, 9]> : tensor<4xi32>
+    %5 = stablehlo.partition_id : tensor<ui32>
+    %6 = stablehlo.dynamic_slice %4, %5, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %7 = stablehlo.reshape %6 : (tensor<1xi32>) -> tensor<i32>
+    %8 = stablehlo.constant dense<0> : tensor<i32>
+    %9 = stablehlo.dynamic_slice %3, %7, %8, sizes = [3, 6] : (tensor<12x6xf32>, tensor<i32>, tensor<i32>) -> tensor<3x6xf32>
+    %10 = stablehlo.exponential %9 : tensor<3x6xf32>
+    %11 = stablehlo.iota dim = 0 : tensor<3x6xi32>
+    %12 = stablehlo.constant dense<[3, 3, 3, 1]> : tensor<4xi32>
+    %13 = stablehlo.partition_id : tensor<ui32>
+    %14 = stablehlo.dynamic_slice %12, %13, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %15 = stablehlo.reshape %14 : (tensor<1xi32>) -> tensor<i32>
+    %16 = stablehlo.broadcast_in_dim %15, dims = [] : (tensor<i32>) -> tensor<3x6xi32>
+    %17 = stablehlo.compare LT, %11, %16 : (tensor<3x6xi32>, tensor<3x6xi32>) -> tensor<3x6xi1>
+    %18 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<3x6xf32>
+    %19 = stablehlo.select %17, %10, %18 : tensor<3x6xi1>, tensor<3x6xf32>
+    %20 = stablehlo.reduce(%19 init: %0) applies stablehlo.add across dimensions = [0] : (tensor<3x6xf32>, tensor<f32>) -> tensor<6xf32>
+    %21 = stablehlo.constant dense<-0.000000e+00> : tensor<f32>
+    %22 = stablehlo.pad %arg1, %21, low = [0, 0], high = [0, 2], interior = [0, 0] : (tensor<2x10xf32>, tensor<f32>) -> tensor<2x12xf32>
+    %23 = stablehlo.constant dense<0> : tensor<i32>
+    %24 = stablehlo.constant dense<[0, 3, 6, 9]> : tensor<4xi32>
+    %25 = stablehlo.partition_id : tensor<ui32>
+    %26 = stablehlo.dynamic_slice %24, %25, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %27 = stablehlo.reshape %26 : (tensor<1xi32>) -> tensor<i32>
+    %28 = stablehlo.dynamic_slice %22, %23, %27, sizes = [2, 3] : (tensor<2x12xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
+    %29 = stablehlo.constant dense<-0.000000e+00> : tensor<f32>
+    %30 = stablehlo.iota dim = 1 : tensor<2x3xi32>
+    %31 = stablehlo.constant dense<[3, 3, 3, 1]> : tensor<4xi32>
+    %32 = stablehlo.partition_id : tensor<ui32>
+    %33 = stablehlo.dynamic_slice %31, %32, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %34 = stablehlo.reshape %33 : (tensor<1xi32>) -> tensor<i32>
+    %35 = stablehlo.broadcast_in_dim %34, dims = [] : (tensor<i32>) -> tensor<2x3xi32>
+    %36 = stablehlo.compare LT, %30, %35 : (tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<2x3xi1>
+    %37 = stablehlo.broadcast_in_dim %29, dims = [] : (tensor<f32>) -> tensor<2x3xf32>
+    %38 = stablehlo.select %36, %28, %37 : tensor<2x3xi1>, tensor<2x3xf32>
+    %39 = stablehlo.constant dense<-0.000000e+00> : tensor<f32>
+    %40 = stablehlo.iota dim = 0 : tensor<3x6xi32>
+    %41 = stablehlo.constant dense<[3, 3, 3, 1]> : tensor<4xi32>
+    %42 = stablehlo.partition_id : tensor<ui32>
+    %43 = stablehlo.dynamic_slice %41, %42, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %44 = stablehlo.reshape %43 : (tensor<1xi32>) -> tensor<i32>
+    %45 = stablehlo.broadcast_in_dim %44, dims = [] : (tensor<i32>) -> tensor<3x6xi32>
+    %46 = stablehlo.compare LT, %40, %45 : (tensor<3x6xi32>, tensor<3x6xi32>) -> tensor<3x6xi1>
+    %47 = stablehlo.broadcast_in_dim %39, dims = [] : (tensor<f32>) -> tensor<3x6xf32>
+    %48 = stablehlo.select %46, %10, %47 : tensor<3x6xi1>, tensor<3x6xf32>
+    %49 = stablehlo.dot_general %38, %48, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x6xf32>) -> tensor<2x6xf32>
+    %50 = "stablehlo.all_reduce"(%20) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %51 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %51 : tensor<f32>
+    }) : (tensor<6xf32>) -> tensor<6xf32>
+    %52 = "stablehlo.all_reduce"(%49) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg4: tensor<f32>, %arg5: tensor<f32>):
+      %53 = stablehlo.add %arg4, %arg5 : tensor<f32>
+      stablehlo.return %53 : tensor<f32>
+    }) : (tensor<2x6xf32>) -> tensor<2x6xf32>
+    return %50, %52 : tensor<6xf32>, tensor<2x6xf32>
+  }
+}
+// -----
+// A call on shards gets them without padding.
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func @f(%a: tensor<10xf32>) -> tensor<10xf32> {
+    %0 = sdy.sharding_constraint %a <@mesh, [{"x"}]> : tensor<10xf32>
+    %1 = stablehlo.negate %0 : tensor<10xf32>
+    stablehlo.custom_call @tell(%1) {has_side_effect = true, hilo.on_shards, sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<10xf32>) -> ()
+    return %1 : tensor<10xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,2]0,1,2,3 last_tile_dim_replicate}"], mhlo.spmd_output_sharding = "{replicated}"} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func @f(%arg0: tensor<5xf32>) -> tensor<10xf32> {
+    %0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<5xf32>) -> tensor<10xf32>
+    %1 = stablehlo.constant dense<-0.000000e+00> : tensor<f32>
+    %2 = stablehlo.pad %0, %1, low = [0], high = [2], interior = [0] : (tensor<10xf32>, tensor<f32>) -> tensor<12xf32>
+    %3 = stablehlo.constant dense<[0, 3, 6, 9]> : tensor<4xi32>
+    %4 = stablehlo.partition_id : tensor<ui32>
+    %5 = stablehlo.dynamic_slice %3, %4, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %6 = stablehlo.reshape %5 : (tensor<1xi32>) -> tensor<i32>
+    %7 = stablehlo.dynamic_slice %2, %6, sizes = [3] : (tensor<12xf32>, tensor<i32>) -> tensor<3xf32>
+    %8 = stablehlo.negate %7 : tensor<3xf32>
+    %9 = "stablehlo.all_gather"(%8) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<3xf32>) -> tensor<12xf32>
+    %10 = stablehlo.slice %9 [0:10] : (tensor<12xf32>) -> tensor<10xf32>
+    %11 = stablehlo.constant dense<[0, 0, 5, 5]> : tensor<4xi32>
+    %12 = stablehlo.partition_id : tensor<ui32>
+    %13 = stablehlo.dynamic_slice %11, %12, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %14 = stablehlo.reshape %13 : (tensor<1xi32>) -> tensor<i32>
+    %15 = stablehlo.dynamic_slice %10, %14, sizes = [5] : (tensor<10xf32>, tensor<i32>) -> tensor<5xf32>
+    stablehlo.custom_call @tell(%15) {has_side_effect = true} : (tensor<5xf32>) -> ()
+    %16 = "stablehlo.all_gather"(%15) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<5xf32>) -> tensor<10xf32>
+    return %16 : tensor<10xf32>
+  }
+}
