@@ -60,6 +60,7 @@ static void forward(struct emit *e, ir_val out[2]) {
     struct build *b = &e->b;
     if (e->g->kind == LLM_EMBED)
         e->positions = build_splat(b, IR_I32_T, &e->B, 1, 0);
+    const ir_val positions = e->positions, lengths = e->lengths;
     layer_positions(e);
     ir_val x = layer_embedding(e, layer_reshape(e, e->tokens, DIMS(e->N)));
     layer_sides(e, x);
@@ -78,11 +79,11 @@ static void forward(struct emit *e, ir_val out[2]) {
     } else if (e->g->kind == LLM_VERIFY) {
         out[0] = layer_reshape(e, layer_greatest(e, logits(e, x)), DIMS(e->B, e->T));
     } else {
-        ir_val y = logits(e, last_rows(e, x));
+        ir_val y = logits(e, x); /* of one token of each sequence: layer_run has dropped the others */
         out[0] = e->g->sample ? layer_greatest(e, y) : y;
     }
-    ir_val read = layer_decodes(e) ? build_splat(b, IR_I32_T, &e->B, 1, (double)e->T) : e->lengths;
-    out[1] = build_binary(b, IR_ADD, e->positions, read);
+    ir_val read = layer_decodes(e) ? build_splat(b, IR_I32_T, &e->B, 1, (double)e->T) : lengths;
+    out[1] = build_binary(b, IR_ADD, positions, read);
 }
 
 /* ---- the cache ------------------------------------------------------------------------------- */

@@ -256,11 +256,9 @@ static ir_val rotate(struct emit *e, ir_val x, int which) {
 
 #define F8_MOST 448 /* the greatest number of f8E4M3FN */
 
-/* An array of the cache, [B, Hk, C, D], with x [B, T, Hk, D] written at the end of each sequence; without a cache x alone. */
-static ir_val remember(struct emit *e, int64_t array, ir_val x) {
+/* Writes x [B, T, Hk, D] at the end of each sequence to an array of the cache, [B, Hk, C, D]; without a cache it is x. */
+static void remember(struct emit *e, int64_t array, ir_val x) {
     struct build *b = &e->b;
-    if (IR_NONE(x)) /* an earlier layer has written it */
-        return e->fresh[array];
     x = build_transpose(b, x, (int64_t[]){0, 2, 1, 3}); /* [B, Hk, T, D] */
     if (e->model->cache == IR_F8E4M3FN_T) { /* which has no infinity: greater numbers would become NaN */
         const struct ir_type_data *t = build_type(b, x);
@@ -269,8 +267,10 @@ static ir_val remember(struct emit *e, int64_t array, ir_val x) {
         x = build_binary(b, IR_MAXIMUM, build_binary(b, IR_MINIMUM, x, most), least);
     }
     x = build_convert(b, x, e->model->cache);
-    if (e->g->kind == LLM_EMBED)
-        return e->fresh[array] = x;
+    if (e->g->kind == LLM_EMBED) {
+        e->fresh[array] = x;
+        return;
+    }
     ir_val cache = e->cache[array], zero = build_splat(b, IR_I32_T, NULL, 0, 0);
     int64_t kept = build_type(b, cache)->dims[2];
     for (int64_t i = 0; i < e->B; i++) {
@@ -280,7 +280,7 @@ static ir_val remember(struct emit *e, int64_t array, ir_val x) {
         ir_val one = e->B == 1 ? x : build_slice(b, x, 0, i, i + 1);
         cache = build_update(b, cache, one, (ir_val[]){which, zero, at, zero});
     }
-    return e->fresh[array] = cache;
+    e->fresh[array] = cache;
 }
 
 /* Softmax along the last dimension of [B, Hk, G, T, C]; one division for each row. A sink is one more score of each row. */
@@ -320,10 +320,10 @@ static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, int64
     return layer_reshape(e, y, DIMS(e->N, e->H * e->D));
 }
 
-/* q [B, T, H, D], new keys and values [B, T, Hk, D], which are written to the cache; returns [N, H D]. */
-static ir_val attend_cached(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t layer) {
+/* q [B, T, H, D] with the keys and values of the cache; returns [N, H D]. */
+static ir_val attend_cached(struct emit *e, ir_val q, int64_t layer) {
     int64_t first = e->c->layer[layer].cache;
-    return attend(e, q, remember(e, first, k), remember(e, first + 1, v), layer);
+    return attend(e, q, e->fresh[first], e->fresh[first + 1], layer);
 }
 
 struct emit layer_alone(struct emit *e, int64_t i) {
@@ -331,6 +331,8 @@ struct emit layer_alone(struct emit *e, int64_t i) {
     one.B = 1;
     one.N = e->T;
     one.positions = build_slice(&e->b, e->positions, 0, i, i + 1);
+    if (!IR_NONE(e->lengths))
+        one.lengths = build_slice(&e->b, e->lengths, 0, i, i + 1);
     for (int which = 0; which < 2; which++)
         one.mask[which] = build_slice(&e->b, e->mask[which], 0, i, i + 1);
     one.cache = e->cache + e->c->arrays * i;
@@ -339,29 +341,26 @@ struct emit layer_alone(struct emit *e, int64_t i) {
 }
 
 /* The same for sequences with a cache each: every one as in a program of its own. */
-static ir_val attend_apart(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t layer) {
+static ir_val attend_apart(struct emit *e, ir_val q, int64_t layer) {
     ir_val y = {0};
     for (int64_t i = 0; i < e->B; i++) {
         struct emit one = layer_alone(e, i);
-        ir_val own_k = IR_NONE(k) ? k : build_slice(&e->b, k, 0, i, i + 1);
-        ir_val own_v = IR_NONE(v) ? v : build_slice(&e->b, v, 0, i, i + 1);
-        ir_val row = attend_cached(&one, build_slice(&e->b, q, 0, i, i + 1), own_k, own_v, layer);
+        ir_val row = attend_cached(&one, build_slice(&e->b, q, 0, i, i + 1), layer);
         y = i ? build_concat(&e->b, y, row, 0) : row;
     }
     return y;
 }
 
 /* The same for several tokens of a sequence, each as in a decode step. */
-static ir_val attend_rows(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t layer) {
+static ir_val attend_rows(struct emit *e, ir_val q, int64_t layer) {
     struct emit one = *e;
-    int64_t first = e->c->layer[layer].cache;
-    ir_val keys = remember(e, first, k), values = remember(e, first + 1, v), y = {0};
+    ir_val y = {0};
     one.T = 1;
     one.N = e->B;
     for (int64_t i = 0; i < e->T; i++) {
         for (int which = 0; which < 2; which++)
             one.mask[which] = build_slice(&e->b, e->mask[which], 1, i, i + 1);
-        ir_val row = attend(&one, build_slice(&e->b, q, 1, i, i + 1), keys, values, layer);
+        ir_val row = attend_cached(&one, build_slice(&e->b, q, 1, i, i + 1), layer);
         row = layer_reshape(e, row, DIMS(e->B, 1, e->H * e->D));
         y = i ? build_concat(&e->b, y, row, 1) : row;
     }
@@ -389,10 +388,9 @@ static ir_val queries(struct emit *e, ir_val x, int64_t layer, ir_val *gate) {
     return q;
 }
 
-/* Keys and values f32[B, T, Hk, D]; none where an earlier layer's are used. */
-static void keys_and_values(struct emit *e, ir_val x, int64_t layer, ir_val *keys, ir_val *values) {
+/* Writes the keys and values of x [N, hidden] to the cache, unless an earlier layer's are used. */
+static void write_keys(struct emit *e, ir_val x, int64_t layer) {
     const struct llm_layer *at = &e->c->layer[layer];
-    *keys = *values = (ir_val){0};
     if (at->borrows)
         return;
     ir_val k = layer_linear(e, x, LLM_W_K, LLM_W_K_BIAS, layer);
@@ -403,14 +401,19 @@ static void keys_and_values(struct emit *e, ir_val x, int64_t layer, ir_val *key
     v = layer_reshape(e, v, DIMS(e->B, e->T, e->Hk, e->D));
     if (e->c->qk_norm)
         k = layer_norm(e, k, LLM_W_K_NORM, layer);
-    *keys = at->unrotated ? k : rotate(e, k, at->sliding);
-    *values = e->c->v_norm ? layer_unit(e, v, 1) : v;
+    k = at->unrotated ? k : rotate(e, k, at->sliding);
+    v = e->c->v_norm ? layer_unit(e, v, 1) : v;
+    for (int64_t i = 0; i < llm_graph_caches(e->g); i++) {
+        struct emit one = e->g->apart ? layer_alone(e, i) : *e;
+        remember(&one, at->cache, e->g->apart ? build_slice(&e->b, k, 0, i, i + 1) : k);
+        remember(&one, at->cache + 1, e->g->apart ? build_slice(&e->b, v, 0, i, i + 1) : v);
+    }
 }
 
+/* After write_keys: x [N, hidden] may be fewer tokens. */
 static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
-    ir_val k, v, gate = {0}, q = queries(e, x, layer, &gate);
-    keys_and_values(e, x, layer, &k, &v);
-    ir_val y = (e->g->kind == LLM_VERIFY ? attend_rows : e->g->apart ? attend_apart : attend_cached)(e, q, k, v, layer);
+    ir_val gate = {0}, q = queries(e, x, layer, &gate);
+    ir_val y = (e->g->kind == LLM_VERIFY ? attend_rows : e->g->apart ? attend_apart : attend_cached)(e, q, layer);
     if (e->c->gated_attention)
         y = build_binary(&e->b, IR_MULTIPLY, y, build_unary(&e->b, IR_LOGISTIC, gate));
     return layer_sum(e, layer_linear(e, y, LLM_W_O, LLM_W_O_BIAS, layer));
@@ -468,16 +471,61 @@ static ir_val beside(struct emit *e, ir_val x, int64_t layer) {
     return layer_norm(e, y, LLM_W_POST_EXPERTS, layer);
 }
 
+/* Whether what follows the keys and values of this layer is wanted of the last token of each sequence only: it is the last
+   layer of a PREFILL that writes to the cache. */
+static bool ends_cache(const struct emit *e, int64_t layer) {
+    bool last = e->g->kind == LLM_PREFILL && e->T > 1 && !e->c->layer[layer].borrows;
+    for (int64_t i = layer + 1; i < e->c->layers; i++)
+        last = last && e->c->layer[i].borrows;
+    return last;
+}
+
+static void keep_rows(struct emit *e, ir_val *x, ir_val at) {
+    if (!IR_NONE(*x))
+        *x = build_rows(&e->b, *x, at);
+}
+
+/* The program goes on with one token of each sequence, the last valid one, as a decode step has it. */
+static void keep_last(struct emit *e, ir_val *x, ir_val *h, ir_val *y, ir_val predicted[LLM_MAX_STREAMS]) {
+    struct build *b = &e->b;
+    int64_t dims[] = {e->B};
+    ir_val one = build_splat(b, IR_I32_T, dims, 1, 1), last = build_binary(b, IR_SUBTRACT, e->lengths, one), at = last;
+    if (e->B > 1)
+        at = build_binary(b, IR_ADD, at, build_scale(b, build_iota(b, IR_I32_T, dims, 1, 0), (double)e->T));
+    keep_rows(e, x, at);
+    keep_rows(e, h, at);
+    keep_rows(e, y, at);
+    keep_rows(e, &e->sides, at);
+    for (int64_t i = 0; i < e->c->streams; i++) {
+        keep_rows(e, &predicted[i], at);
+        if (i)
+            keep_rows(e, &e->stream[i], at);
+    }
+    e->positions = build_binary(b, IR_ADD, e->positions, last);
+    e->lengths = one;
+    e->T = 1;
+    e->N = e->B;
+    e->type = e->model->decode;
+    layer_positions(e);
+}
+
 ir_val layer_run(struct emit *e, ir_val x, int64_t layer) {
     const struct llm_layer *at = &e->c->layer[layer];
     bool pre = e->c->pre_norms, post = e->c->post_norms;
-    ir_val predicted[LLM_MAX_STREAMS];
+    ir_val predicted[LLM_MAX_STREAMS], y = {0};
     e->Hk = at->kv_heads;
     e->D = at->head_dim;
     e->G = e->H / e->Hk;
     x = layer_predict(e, x, layer, predicted);
     ir_val h = pre ? layer_norm(e, x, LLM_W_ATTN_NORM, layer) : x;
-    ir_val y = at->recurrent ? layer_delta(e, h, layer) : attention(e, h, layer);
+    if (at->recurrent)
+        y = layer_delta(e, h, layer);
+    else
+        write_keys(e, h, layer);
+    if (ends_cache(e, layer))
+        keep_last(e, &x, &h, &y, predicted);
+    if (!at->recurrent)
+        y = attention(e, h, layer);
     y = build_scale(&e->b, post ? layer_norm(e, y, LLM_W_POST_ATTN, layer) : y, e->c->residual_scale);
     x = build_binary(&e->b, IR_ADD, x, y);
     if (e->c->rank) /* both residuals are normalised together */

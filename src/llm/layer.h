@@ -63,7 +63,8 @@ ir_val layer_greatest(struct emit *e, ir_val x);
 
 /* Masks and rotary embeddings of the tokens, which layers share; before the first layer. */
 void layer_positions(struct emit *e);
-/* A layer, x f32[N, hidden] to the same; its keys and values are in e->fresh. */
+/* A layer, x f32[N, hidden] to the same; its keys and values are in e->fresh. In a PREFILL the last layer that writes to the
+   cache leaves one token of each sequence, the last valid one, and e->T is 1 from there on: nothing else needs the others. */
 ir_val layer_run(struct emit *e, ir_val x, int64_t layer);
 /* The MLP of a layer with experts (experts.c); x decides which. */
 ir_val layer_mixture(struct emit *e, ir_val h, ir_val x, int64_t layer);

@@ -1018,7 +1018,7 @@ static void test_grouped_experts(void **state) {
         assert_int_not_equal(t->dims[t->rank - 1], EXPERTS * WIDTH);
         products++;
     }
-    assert_int_equal(loops, m.config.layers);
+    assert_int_equal(loops, m.config.layers - 1); /* of the last layer only the last token is wanted */
     assert_true(products > 0);
     ir_module_free(ir);
     llm_model_close(&m);
