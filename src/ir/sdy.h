@@ -114,6 +114,7 @@ hilo_status sdy_verify(const struct ir_module *m, struct diag_list *d);
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
+ir_attr sdy_mesh_attr(struct ir_module *m, const struct sdy_mesh *mesh);
 ir_attr sdy_sharding_attr(struct ir_module *m, const struct sdy_sharding *s);
 ir_attr sdy_shardings_attr(struct ir_module *m, const struct sdy_sharding *const *s, uint32_t n);
 ir_attr sdy_rule_attr(struct ir_module *m, const struct sdy_rule *r);

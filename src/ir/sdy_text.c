@@ -547,6 +547,13 @@ static ir_attr text_attr(struct ir_module *m, const struct text *t) {
     return ir_attr_opaque(m, (struct str){t->v, t->n});
 }
 
+ir_attr sdy_mesh_attr(struct ir_module *m, const struct sdy_mesh *mesh) {
+    struct text t = {.a = &m->arena};
+    put_z(&t, "#sdy.mesh");
+    put_mesh(&t, mesh);
+    return text_attr(m, &t);
+}
+
 ir_attr sdy_sharding_attr(struct ir_module *m, const struct sdy_sharding *s) {
     struct text t = {.a = &m->arena};
     put_z(&t, "#sdy.sharding");

@@ -1,6 +1,81 @@
-/* What comes before propagation (openxla/shardy, transforms/import): calls become computations in place, constants are
- * split by use, data flow edges are inserted, constraints are applied to what they constrain, and groups are united. */
+/* What comes before propagation (openxla/shardy, transforms/import): meshes get names, calls become computations in place,
+ * constants are split by use, data flow edges are inserted, constraints are applied to what they constrain, groups are united. */
 #include "opt/sdy_graph.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- meshes ------------------------------------------------------------------------------------ */
+
+/* Propagation takes meshes of different names for different ones. Equal meshes become the first of them in the module; one that
+ * is written where it is used becomes an op with a name of its own. */
+struct meshes {
+    struct sdy_graph *g;
+    struct { const struct sdy_mesh **v; uint32_t n, cap; } named;
+    ir_op last;                          /* sdy.mesh of the module */
+};
+
+/* Names as Shardy gives them: the first of NAME, NAME_0, NAME_1 … that is no symbol of the module. */
+static struct str free_symbol(struct sdy_graph *g, const struct sdy_mesh *mesh) {
+    char name[48];
+    if (sdy_mesh_maximal(mesh))
+        snprintf(name, sizeof name, "maximal_mesh_%" PRId64, mesh->devices[0]);
+    else
+        snprintf(name, sizeof name, "%s", mesh->naxes ? "mesh" : "empty_mesh");
+    size_t n = strlen(name);
+    for (uint32_t i = 0; !IR_NONE(ir_module_symbol(g->m, (struct str){name, strlen(name)})); i++)
+        snprintf(name + n, sizeof name - n, "_%" PRIu32, i);
+    n = strlen(name);
+    char *copy = ARENA_ARRAY(&g->o->scratch, char, n);
+    memcpy(copy, name, n);
+    return (struct str){copy, n};
+}
+
+static const struct sdy_mesh *lift(struct meshes *l, const struct sdy_mesh *mesh) {
+    struct ir_module *m = l->g->m;
+    for (uint32_t i = 0; i < l->named.n; i++)
+        if (sdy_mesh_equal(l->named.v[i], mesh))
+            return l->named.v[i];
+    struct sdy_mesh *lifted = ARENA_NEW(&l->g->o->scratch, struct sdy_mesh);
+    *lifted = *mesh;
+    lifted->symbol = free_symbol(l->g, mesh);
+    ir_op op = ir_op_new(m, IR_SDY_MESH, NULL, 0, NULL, 0, 0);
+    ir_set_prop(m, op, IR_SDY_MESH_sym_name, ir_attr_string(m, lifted->symbol));
+    ir_set_prop(m, op, IR_SDY_MESH_mesh, sdy_mesh_attr(m, lifted));
+    ir_op after = IR_NONE(l->last) ? ir_block_get(m, ir_module_body(m))->first : ir_op_get(m, l->last)->next;
+    ir_insert_before(m, after, op);
+    l->last = op;
+    ARENA_PUSH(&l->g->o->scratch, &l->named, lifted);
+    return lifted;
+}
+
+static void lift_sharding(struct meshes *l, const struct sdy_sharding **s) {
+    const struct sdy_mesh *mesh = *s ? lift(l, (*s)->mesh) : NULL;
+    if (!*s || mesh == (*s)->mesh)
+        return;
+    struct sdy_dim *dims;
+    struct sdy_sharding *copy = sdy_sharding_copy(&l->g->o->scratch, *s, &dims);
+    copy->mesh = mesh;
+    *s = copy;
+}
+
+static hilo_status lift_meshes(struct sdy_graph *g) {
+    struct meshes l = {.g = g};
+    for (ir_op op = ir_block_get(g->m, ir_module_body(g->m))->first; !IR_NONE(op); op = ir_op_get(g->m, op)->next) {
+        const struct sdy_mesh *mesh;
+        if (ir_kind(g->m, op) != IR_SDY_MESH)
+            continue;
+        HILO_TRY(sdy_mesh_named(&g->sdy, op, ir_prop_str(g->m, op, IR_SDY_MESH_sym_name), &mesh));
+        ARENA_PUSH(&g->o->scratch, &l.named, mesh);
+        l.last = op;
+    }
+    for (uint32_t i = 0; i < g->shardings.n; i++)
+        lift_sharding(&l, &g->shardings.v[i]);
+    for (uint32_t i = 0; i < ir_op_get(g->m, ir_terminator(g->m, ir_func_body(g->m, g->entry)))->noperands; i++)
+        lift_sharding(&l, &g->results[i]);
+    return HILO_OK;
+}
 
 /* ---- axes of size one -------------------------------------------------------------------------- */
 
@@ -550,6 +625,7 @@ static hilo_status unite_groups(struct sdy_graph *g) {
 
 hilo_status sdy_import(struct sdy_graph *g) {
     struct sdy_ops ops = {0};
+    HILO_TRY(lift_meshes(g));
     remove_size_one(g);
     split_constants(g);
     sdy_walk(g, g->m->root, true, &ops);

@@ -245,6 +245,8 @@ module attributes {mhlo.num_partitions = 8 : i32} {
 }
 // ----- expected
 module attributes {mhlo.num_partitions = 8 : i32, mhlo.spmd_parameters_shardings = ["{devices=[4,2]0,4,1,5,2,6,3,7}", "{devices=[4,1,2]0,1,2,3,4,5,6,7 last_tile_dim_replicate}", "{replicated}"], mhlo.spmd_output_sharding = "{{devices=[8,1]0,1,2,3,4,5,6,7}, {devices=[4,1,2]0,1,2,3,4,5,6,7 last_tile_dim_replicate}, {devices=[2,1,4]0,1,2,3,4,5,6,7 last_tile_dim_replicate}, {replicated}}"} {
+  sdy.mesh @mesh = <["_axis_0"=2, "_axis_1"=2, "_axis_2"=2]>
+  sdy.mesh @mesh_0 = <["_axis_0"=4, "_axis_1"=1, "_axis_2"=2], device_ids=[0, 1, 2, 3, 4, 5, 7, 6]>
   func.func @f(%arg0: tensor<2x3xf32>, %arg1: tensor<2x6xf32>, %arg2: tensor<f32>) -> (tensor<1x6xf32>, tensor<2x6xf32>, tensor<4x6xf32>, tensor<f32>) {
     %0 = "stablehlo.all_to_all"(%arg0) <{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<2x3xf32>) -> tensor<1x6xf32>
     %1 = "stablehlo.collective_permute"(%0) <{source_target_pairs = dense<[[0, 0], [4, 1], [1, 2], [5, 3], [2, 4], [6, 5], [3, 6], [7, 7]]> : tensor<8x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<1x6xf32>) -> tensor<1x6xf32>
