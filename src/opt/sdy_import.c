@@ -1,5 +1,5 @@
 /* What comes before propagation (openxla/shardy, transforms/import): meshes get names, calls become computations in place,
- * constants are split by use, data flow edges are inserted, constraints are applied to what they constrain, groups are united. */
+ * constants are split by use, data flow edges are inserted, constraints are applied, and groups are united. */
 #include "opt/sdy_graph.h"
 
 #include <inttypes.h>
