@@ -5,6 +5,7 @@
  *   onednn_dot.c      products        onednn_window.c   convolution and pooling
  *   cublaslt.h, .c    products on a GPU                              nvjitlink.h, .c   PTX to cubins
  *   cufft.c           Fourier transforms on a GPU
+ *   cusolver.c        Cholesky factors and triangular solves on a GPU
  *
  * Each call of a library is on one thread, and what is computed by one call depends on shapes alone: so results are the same
  * for any number of threads. Their interfaces are declared here, as far as hilo needs them, from their documentation.

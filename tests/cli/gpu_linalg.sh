@@ -1,0 +1,171 @@
+#!/bin/sh
+# --device gpu --backend library: Cholesky factors and triangular solves by stand-ins for cuSOLVER and cuBLAS, on that for the
+# driver.
+. "$(dirname "$0")/common.inc"
+tests=$(dirname "$HILO")/tests
+export HILO_CUDA_PATH="$tests/libcuda.so.1" HILO_CUFFT_PATH="$tests" HILO_CUBLASLT_PATH="$tests" HILO_CUSOLVER_PATH="$tests"
+export HILO_CUBLAS_PATH="$tests" HILO_FAKE_CUDA_REPORT="$dir/cuda" HILO_FAKE_CUSOLVER_REPORT="$dir/cusolver"
+export HILO_FAKE_CUBLAS_REPORT="$dir/cublas"
+needs_code_generator
+
+# cholesky LOWER BATCH N TYPE: a factor between kernels, of x as random numbers beside a diagonal that is larger than their sum
+cholesky() {
+    case $4 in complex*) big="($3.0, 0.0)" ;; *) big=$3.0 ;; esac
+    cat <<EOP
+func.func @main(%x: tensor<$2x$3x$3x$4>) -> tensor<$2x$3x$3x$4> {
+  %i = stablehlo.iota dim = 1 : tensor<$2x$3x$3xi32>
+  %j = stablehlo.iota dim = 2 : tensor<$2x$3x$3xi32>
+  %d = stablehlo.compare EQ, %i, %j : (tensor<$2x$3x$3xi32>, tensor<$2x$3x$3xi32>) -> tensor<$2x$3x$3xi1>
+  %big = stablehlo.constant dense<$big> : tensor<$2x$3x$3x$4>
+  %0 = stablehlo.select %d, %big, %x : tensor<$2x$3x$3xi1>, tensor<$2x$3x$3x$4>
+  %1 = stablehlo.cholesky %0, lower = $1 : tensor<$2x$3x$3x$4>
+  %2 = stablehlo.add %1, %1 : tensor<$2x$3x$3x$4>
+  return %2 : tensor<$2x$3x$3x$4>
+}
+EOP
+}
+
+# solve LEFT LOWER UNIT HOW N ROWS COLUMNS TYPE: a solve between kernels, of a matrix whose diagonal is large
+solve() {
+    case $8 in complex*) big="($5.0, 1.0)" ;; *) big=$5.0 ;; esac
+    cat <<EOP
+func.func @main(%x: tensor<2x$5x$5x$8>, %y: tensor<2x$6x$7x$8>) -> tensor<2x$6x$7x$8> {
+  %i = stablehlo.iota dim = 1 : tensor<2x$5x$5xi32>
+  %j = stablehlo.iota dim = 2 : tensor<2x$5x$5xi32>
+  %d = stablehlo.compare EQ, %i, %j : (tensor<2x$5x$5xi32>, tensor<2x$5x$5xi32>) -> tensor<2x$5x$5xi1>
+  %big = stablehlo.constant dense<$big> : tensor<2x$5x$5x$8>
+  %0 = stablehlo.select %d, %big, %x : tensor<2x$5x$5xi1>, tensor<2x$5x$5x$8>
+  %b = stablehlo.negate %y : tensor<2x$6x$7x$8>
+  %1 = "stablehlo.triangular_solve"(%0, %b) {left_side = $1, lower = $2, unit_diagonal = $3,
+    transpose_a = #stablehlo<transpose $4>} : (tensor<2x$5x$5x$8>, tensor<2x$6x$7x$8>) -> tensor<2x$6x$7x$8>
+  %2 = stablehlo.add %1, %y : tensor<2x$6x$7x$8>
+  return %2 : tensor<2x$6x$7x$8>
+}
+EOP
+}
+
+# by LIBRARY COUNTS INPUT...: hilo run of p.mlir equals the evaluator, with so many calls
+by() {
+    library=$1 counts=$2
+    shift 2
+    rm -f cuda cusolver cublas
+    exits 0 run p.mlir --no-cache "$@" --device gpu --backend library --compare reference
+    if grep -qxF "$counts" "$library"; then pass; else fail "$counts expected: $(cat "$library")"; fi
+    if grep -q ' leaks 0 ' cuda; then pass; else fail "leaks: $(cat cuda)"; fi
+}
+
+# ---- types, triangles, batches, sizes
+while read -r lower batch n type; do
+    cholesky "$lower" "$batch" "$n" "$type" >p.mlir
+    by cusolver "factors $batch handles 1" --input random:1
+done <<'EOP'
+true 1 3 f32
+true 2 17 f32
+false 3 16 f32
+true 2 33 f64
+false 1 20 f64
+true 2 9 complex<f32>
+false 2 12 complex<f32>
+true 1 15 complex<f64>
+false 2 8 complex<f64>
+EOP
+while read -r left lower unit how n rows columns type; do
+    solve "$left" "$lower" "$unit" "$how" "$n" "$rows" "$columns" "$type" >p.mlir
+    by cublas 'solves 2 handles 1' --input random:1 --input random:2
+done <<'EOP'
+true true false NO_TRANSPOSE 17 17 5 f32
+true false false NO_TRANSPOSE 17 17 5 f32
+false true false NO_TRANSPOSE 16 7 16 f32
+false false true NO_TRANSPOSE 16 7 16 f32
+true true true TRANSPOSE 9 9 1 f64
+false false false TRANSPOSE 9 3 9 f64
+true true false ADJOINT 8 8 6 complex<f32>
+false true false ADJOINT 8 6 8 complex<f64>
+true false true TRANSPOSE 8 8 6 complex<f64>
+EOP
+
+# ---- a matrix that is not positive definite: a factor of NaN, zeros beside it; the other matrices of the batch are right
+cat >p.mlir <<'EOP'
+func.func @main(%x: tensor<2x2x2xf32>) -> tensor<2x2x2xf32> {
+  %c = stablehlo.constant dense<[[[4.0, 6.0], [6.0, 5.0]], [[4.0, 2.0], [2.0, 5.0]]]> : tensor<2x2x2xf32>
+  %0 = stablehlo.add %x, %c : tensor<2x2x2xf32>
+  %1 = stablehlo.cholesky %0, lower = true : tensor<2x2x2xf32>
+  return %1 : tensor<2x2x2xf32>
+}
+EOP
+exits 0 run p.mlir --no-cache --input 2x2x2xf32=0 --device gpu --backend library
+says '[[[nan, 0.0],' '[nan, nan]],' '[[2.0, 0.0],' '[1.0, 2.0]]]'
+
+# ---- together: one handle of each library for all steps, no transfers; without the libraries the host's
+cat >both.mlir <<'EOP'
+func.func @main(%x: tensor<24x24xf32>, %y: tensor<24x5xf32>) -> (tensor<24x5xf32>, tensor<24x24xf32>) {
+  %one = stablehlo.constant dense<24.0> : tensor<24x24xf32>
+  %i = stablehlo.iota dim = 0 : tensor<24x24xi32>
+  %j = stablehlo.iota dim = 1 : tensor<24x24xi32>
+  %d = stablehlo.compare EQ, %i, %j : (tensor<24x24xi32>, tensor<24x24xi32>) -> tensor<24x24xi1>
+  %0 = stablehlo.select %d, %one, %x : tensor<24x24xi1>, tensor<24x24xf32>
+  %l = stablehlo.cholesky %0, lower = true : tensor<24x24xf32>
+  %1 = "stablehlo.triangular_solve"(%l, %y) {left_side = true, lower = true, unit_diagonal = false,
+    transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<24x24xf32>, tensor<24x5xf32>) -> tensor<24x5xf32>
+  %2 = "stablehlo.triangular_solve"(%l, %1) {left_side = true, lower = true, unit_diagonal = false,
+    transpose_a = #stablehlo<transpose ADJOINT>} : (tensor<24x24xf32>, tensor<24x5xf32>) -> tensor<24x5xf32>
+  %u = stablehlo.cholesky %0, lower = false : tensor<24x24xf32>
+  return %2, %u : tensor<24x5xf32>, tensor<24x24xf32>
+}
+EOP
+cp both.mlir p.mlir
+by cusolver 'factors 2 handles 1' --input random:1 --input random:2
+by cublas 'solves 2 handles 1' --input random:1 --input random:2
+exits 0 explain both.mlir --device gpu --backend library
+says 'cusolver.cholesky' 'cublas.triangular_solve' '0 transfers'
+exits 0 run both.mlir --no-cache --input random:1 --input random:2 --device gpu --backend library
+cp out want
+exits 0 compile both.mlir --device gpu --backend library -o both.hilo
+exits 0 run both.hilo --device gpu --input random:1 --input random:2
+same want 'a file'
+(
+    export HILO_CUSOLVER_PATH= HILO_CUBLAS_PATH= HILO_OPENBLAS_PATH=
+    "$HILO" run both.mlir --no-cache --input random:1 --input random:2 --device gpu --backend library >own 2>said
+    "$HILO" run both.hilo --device gpu --input random:1 --input random:2 >file 2>>said
+)
+if cmp -s own file; then pass; else fail 'a file without the libraries'; fi
+for library in cuSOLVER cuBLAS; do
+    if grep -q "no $library (NVIDIA's CUDA toolkit)" said; then pass; else fail "no warning about $library: $(cat said)"; fi
+done
+
+# ---- each call of the libraries fails once: the host computes, or a status that names the call; no crash, no leak
+# each LIBRARY VARIABLE NAMES: as many calls as are told
+each() {
+    n=0 ok=0 named=0
+    while n=$((n + 1)) && [ $n -lt 100 ]; do
+        status=0
+        rm -f "$1"
+        env "$2=$n" "$HILO" run both.mlir --no-cache --input random:1 --input random:2 --device gpu --backend library \
+            >out 2>err || status=$?
+        case $status in
+        0) ! grep -qxF "$4" "$1" || break ;;
+        1) if grep -q "$3" err; then named=$((named + 1)); else fail "call $n of $1: $(cat err)"; fi ;;
+        *) fail "call $n of $1: status $status" ;;
+        esac
+        if tail -n 1 cuda | grep -q ' leaks 0 '; then ok=$((ok + 1)); else fail "call $n: $(tail -n 1 cuda)"; fi
+    done
+    echo "$1: $ok calls failed in turn, $named were told"
+}
+each cusolver HILO_FAKE_CUSOLVER_FAIL 'cusolverDn[A-Za-z_]*: CUSOLVER_STATUS_[A-Z_]* (' 'factors 2 handles 1'
+if [ $ok = 8 ] && [ $named = 2 ]; then pass; else fail 'calls of cuSOLVER'; fi
+each cublas HILO_FAKE_CUBLAS_FAIL 'cublas[A-Za-z]*: CUBLAS_STATUS_[A-Z_]*' 'solves 2 handles 1'
+if [ $ok = 4 ] && [ $named = 2 ]; then pass; else fail 'calls of cuBLAS'; fi
+
+# ---- and each of the driver's in such a run
+n=0 ok=0
+while n=$((n + 1)) && [ $n -lt 200 ]; do
+    status=0
+    HILO_FAKE_CUDA_FAIL=$n "$HILO" run both.mlir --no-cache --input random:1 --input random:2 --device gpu --backend library \
+        >out 2>err || status=$?
+    [ $status -lt 2 ] || [ $status = 3 ] || fail "call $n of the driver: status $status: $(cat err)"
+    if tail -n 1 cuda | grep -q ' leaks 0 '; then ok=$((ok + 1)); else fail "call $n: $(tail -n 1 cuda)"; fi
+    ! tail -n 1 cuda | grep -q ' failed 0 ' || break
+done
+echo "$ok calls of the driver failed in turn"
+
+finish
