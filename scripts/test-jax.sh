@@ -5,7 +5,8 @@
 # absl-py, in the environment of $HILO_PYTHON, in .venv, or python3's. $JAX_NUM_GENERATED_CASES, 1 by default, is how many cases
 # JAX draws for each of its generated tests.
 # $JAX_PLATFORMS: hilo, or hilo_gpu with HILO_CUDA_PATH where there is no GPU. With --compare they run on $HILO_JAX_PEER, too,
-# by default XLA's CPU, and the last lines say how many of those that pass there pass here.
+# by default XLA's CPU, and the last lines say how many of those that pass there pass here. $HILO_SAMPLE, such as 2/8, takes a
+# part of the tests (tests/jax/outcomes.py).
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 root=$PWD

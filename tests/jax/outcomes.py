@@ -2,7 +2,8 @@
 """What became of JAX's own tests, and how those of two platforms compare.
 
 As a plugin of pytest (-p outcomes) it writes a line for each test to the file that $HILO_OUTCOMES names: its outcome, its name, and the
-last line of what went wrong. Lines are written as tests end, so that a crash loses only the test that caused it.
+last line of what went wrong. Lines are written as tests end, so that a crash loses only the test that caused it. $HILO_SAMPLE, such as
+2/8, leaves of the tests of a file those whose number divided by 8 has the remainder 2.
 
 usage: outcomes.py TESTED REFERENCE     two folders of such files
 
@@ -39,6 +40,14 @@ def pytest_configure(config):
     path = os.environ.get("HILO_OUTCOMES")
     if path:
         config.pluginmanager.register(Recorder(path), "outcomes-recorder")
+
+
+def pytest_collection_modifyitems(config, items):
+    part, _, parts = os.environ.get("HILO_SAMPLE", "").partition("/")
+    if parts:
+        dropped = [item for i, item in enumerate(items) if i % int(parts) != int(part)]
+        items[:] = [item for i, item in enumerate(items) if i % int(parts) == int(part)]
+        config.hook.pytest_deselected(items=dropped)
 
 
 # ---- the comparison --------------------------------------------------------------------------------------------------------
