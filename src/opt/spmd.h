@@ -5,6 +5,7 @@
  *   spmd_op.c        ops: the axes of each factor, local ops, sums of partial results
  *   spmd_local.c     what of an op's attributes and operands differs between partitions
  *   spmd_halo.c      windows along divided dimensions, for which neighbours exchange elements
+ *   spmd_slice.c     dynamic slices and updates along divided dimensions
  *   spmd_reshard.c   from one sharding to another: slices and collectives, and what they cost
  *   spmd_call.c      custom calls that a framework divides
  *   sharding.c       shardings as HLO writes them
@@ -116,14 +117,24 @@ ir_val spmd_begin(struct spmd *p, ir_op at, const int32_t *held, int64_t size);
 bool spmd_is_halo(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor);
 /* False where such a dimension cannot be divided into so many parts, or where that moves as much as gathering it. */
 bool spmd_halo_fits(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor, int64_t parts);
-/* Bytes that each partition receives of others' parts; shardings of operands, then results. */
-double spmd_halo_cost(const struct spmd *p, ir_op op, const struct sdy_sharding *const *s);
+/* Bytes that each partition receives of others' parts; global types and shardings of operands, then results. */
+double spmd_halo_cost(const struct spmd *p, ir_op op, const ir_type *types, const struct sdy_sharding *const *s);
 /* Gives the op, whose operands are local and whose results are not yet, what it reads of other parts, and makes its attributes
    those of one part. */
-void spmd_halo(struct spmd *p, ir_op op, const struct sdy_sharding *const *s);
+void spmd_halo(struct spmd *p, ir_op op, const ir_type *types, const struct sdy_sharding *const *s);
 
 /* The local value rotated along a divided dimension: element i of the whole is what element i + by was, 0 < by < size. */
 ir_val spmd_rotate(struct spmd *p, ir_op at, ir_val v, const struct sdy_sharding *s, uint32_t dim, int64_t by);
+
+/* ---- slices (spmd_slice.c) ---------------------------------------------------------------------------- */
+
+/* False where a dynamic slice or update along a dimension in so many parts would reach over a whole part. */
+bool spmd_slice_fits(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor, int64_t parts);
+/* Make a dynamic slice, or update, whose operands are local, one of this partition's part: of a slice the elements that are in
+   others' parts are zeros. Global types and shardings of operands, then results. False, with nothing done, where a slice cuts
+   nothing that is divided. */
+bool spmd_slice(struct spmd *p, ir_op op, const ir_type *types, const struct sdy_sharding *const *s);
+void spmd_update(struct spmd *p, ir_op op, const ir_type *types, const struct sdy_sharding *const *s);
 
 /* ---- ops (spmd_op.c) ------------------------------------------------------------------------------ */
 
@@ -141,21 +152,26 @@ hilo_status spmd_divide(struct spmd *p, ir_op op);
 
 /* ---- single ops (spmd_local.c) -------------------------------------------------------------------- */
 
+/* The op's sharding rule, as it is divided by; NULL for none. */
+const struct sdy_rule *spmd_rule(struct spmd *p, ir_op op);
 /* Whether the op can be computed on shards along a factor, by each partition alone or, for a reduction, but for the sum. */
 bool spmd_is_local(struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor);
 /* Whether the last parts along a factor, along which the op is local, may end in padding. */
 bool spmd_may_pad(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor);
+/* The local value with `fill`, of rank 0, or none for zeros, behind the first `size` elements of all parts of a dimension. */
+ir_val spmd_mask_end(struct spmd *p, ir_op op, ir_val v, const struct sdy_sharding *s, uint32_t dim, int64_t size, ir_val fill);
 /* Gives the op, whose operands are local, such operands that padding leaves what it sums as it is. */
-void spmd_mask(struct spmd *p, ir_op op, const struct sdy_sharding *const *s);
+void spmd_mask(struct spmd *p, ir_op op, const struct sdy_rule *rule, const struct sdy_sharding *const *s);
 /* What partial results are combined with; IR_OP_NONE where that is not known. */
 enum ir_op_kind spmd_combiner(struct spmd *p, ir_op op);
 /* The operands in which the op is linear, as a set; *product: in each of them alone, else in all together. */
 uint32_t spmd_linear(struct spmd *p, ir_op op, bool *product);
-/* Makes the attributes and operands of an op, whose operands are local, those of one partition; shardings of operands, then
-   results. Before the results get their local types. */
-void spmd_localize(struct spmd *p, ir_op op, const struct sdy_sharding *const *s);
+/* Makes the attributes and operands of an op, whose operands are local, those of one partition; global types and shardings of
+   operands, then results. Before the results get their local types. */
+void spmd_localize(struct spmd *p, ir_op op, const ir_type *types, const struct sdy_sharding *const *s);
 /* Result i as it is to be, where that differs from what the op gives: the numbers of iota from where this part begins, what a
    gather took from this part. Behind the op, before `at`, when results have their local types. */
-ir_val spmd_finish(struct spmd *p, ir_op op, const struct sdy_sharding *const *s, uint32_t result, ir_op at);
+ir_val spmd_finish(struct spmd *p, ir_op op, const ir_type *types, const struct sdy_sharding *const *s, uint32_t result,
+                   ir_op at);
 
 #endif

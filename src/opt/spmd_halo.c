@@ -7,11 +7,12 @@
 #include "opt/spmd.h"
 
 struct halo {
-    int64_t parts, size;         /* of the dimension, and of one part of it */
+    int64_t parts, size;         /* of the dimension, and of one part of it, whose end may be padding */
     int64_t step, first, count;
     bool mirrored;               /* what is said of part k is of the k-th from the end */
     bool wraps;                  /* after the last part comes the first */
     int64_t low, high;           /* padding that the local op adds */
+    bool beyond;                 /* what is behind the dimension is read, also where its last parts end in padding */
 };
 
 /* A dimension of the first operand as the op reads it. */
@@ -157,8 +158,12 @@ static bool reading_of(const struct spmd *p, ir_op op, uint32_t d, struct readin
 
 /* ---- parts ---------------------------------------------------------------------------------------- */
 
+static int64_t part_size(int64_t size, int64_t parts) {
+    return size / parts + (size % parts != 0);
+}
+
 /* How a dimension of `in` elements, read as r, is divided: into parts of the result, or of the kernel where it `contracts`.
-   False where parts differ in more than where they begin. */
+   False where parts differ in more than where they begin. The last parts of operand and result may end in padding. */
 static bool divide(const struct reading *r, int64_t in, int64_t kernel, int64_t out, int64_t parts, bool contracts,
                    struct halo *h) {
     int64_t divided = contracts ? kernel : out, window = r->kernel < 0 ? r->window : kernel;
@@ -166,17 +171,20 @@ static bool divide(const struct reading *r, int64_t in, int64_t kernel, int64_t 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sizes[i] < 1 || sizes[i] > SIZES)
             return false;
-    if (r->low < -SIZES || r->low > SIZES || in % parts || divided % parts)
+    if (r->low < -SIZES || r->low > SIZES || parts > SIZES || (contracts && kernel % parts))
         return false;
-    int64_t n = divided / parts, step = n * (contracts ? r->dilation : r->stride);
+    int64_t n = part_size(divided, parts), step = n * (contracts ? r->dilation : r->stride);
     int64_t windows = contracts ? out : n, places = contracts ? n : window;
     int64_t reach = (windows - 1) * r->stride + (places - 1) * r->dilation;
     int64_t low = r->low % r->base < 0 ? r->low % r->base + r->base : r->low % r->base;
     if (step % r->base || reach < low)
         return false;
-    *h = (struct halo){.parts = parts, .size = in / parts, .step = step / r->base, .first = (low - r->low) / r->base,
-                       .count = (reach - low) / r->base + 1, .low = low};
+    *h = (struct halo){.parts = parts, .size = part_size(in, parts), .step = step / r->base, .low = low,
+                       .first = (low - r->low) / r->base, .count = (reach - low) / r->base + 1};
     h->mirrored = r->reversed && (contracts || r->kernel < 0);
+    if (h->mirrored && !contracts) /* the last part of the result, which padding may end, is what comes first */
+        h->first = in - parts * h->size;
+    h->beyond = (out - 1) * r->stride + (window - 1) * r->dilation - r->low >= in * r->base;
     h->high = reach - low - (h->count - 1) * r->base;
     return h->count <= SIZES;
 }
@@ -284,20 +292,14 @@ bool spmd_halo_fits(const struct spmd *p, ir_op op, const struct sdy_rule *rule,
 
 /* ---- exchanging --------------------------------------------------------------------------------- */
 
-/* The size of a dimension of an operand, which is local or still whole. */
-static int64_t size_of(const struct spmd *p, ir_op op, uint32_t t, int64_t d, const struct sdy_sharding *const *s, bool local) {
-    if (!local)
-        return operand_type(p, op, t)->dims[d];
-    return ir_val_type(p->m, ir_operand(p->m, op, t))->dims[d] * (s[t] ? sdy_dim_parts(&s[t]->dims[d]) : 1);
-}
-
-/* Along dimension d of the first operand; shardings of operands, then results. The result is still whole. */
-static bool halo_of(const struct spmd *p, ir_op op, uint32_t d, const struct sdy_sharding *const *s, bool local,
+/* Along dimension d of the first operand; types and shardings of operands, then results. */
+static bool halo_of(const struct spmd *p, ir_op op, const ir_type *types, uint32_t d, const struct sdy_sharding *const *s,
                     struct reading *r, struct halo *h) {
     if (!s[0] || !s[0]->dims[d].axes.n || !reading_of(p, op, d, r))
         return false;
-    int64_t in = size_of(p, op, 0, d, s, local), out = ir_val_type(p->m, ir_result(p->m, op, 0))->dims[r->out];
-    int64_t kernel = r->kernel < 0 ? 0 : size_of(p, op, 1, r->kernel, s, local);
+    int64_t in = ir_type_get(p->m, types[0])->dims[d];
+    int64_t out = ir_type_get(p->m, types[ir_op_get(p->m, op)->noperands])->dims[r->out];
+    int64_t kernel = r->kernel < 0 ? 0 : ir_type_get(p->m, types[1])->dims[r->kernel];
     bool contracts = r->kernel >= 0 && s[1] && s[1]->dims[r->kernel].axes.n;
     return !(is_plain(r) && in == out) && divide(r, in, kernel, out, sdy_dim_parts(&s[0]->dims[d]), contracts, h);
 }
@@ -307,11 +309,11 @@ static uint32_t inputs_of(const struct spmd *p, ir_op op) {
     return ir_kind(p->m, op) == IR_REDUCE_WINDOW ? ir_op_get(p->m, op)->nresults : 1;
 }
 
-double spmd_halo_cost(const struct spmd *p, ir_op op, const struct sdy_sharding *const *s) {
+double spmd_halo_cost(const struct spmd *p, ir_op op, const ir_type *types, const struct sdy_sharding *const *s) {
     double bytes = 0;
     uint32_t rank = s[0] ? s[0]->rank : 0;
     for (uint32_t i = 0; i < inputs_of(p, op) && rank; i++) {
-        const struct ir_type_data *t = operand_type(p, op, i);
+        const struct ir_type_data *t = ir_type_get(p->m, types[i]);
         double size = ir_dtype_get(t->dtype)->bits / 8.0;
         for (uint32_t d = 0; d < rank; d++)
             size *= (double)t->dims[d] / (double)sdy_dim_parts(&s[0]->dims[d]);
@@ -319,7 +321,7 @@ double spmd_halo_cost(const struct spmd *p, ir_op op, const struct sdy_sharding 
             struct reading r;
             struct halo h;
             int64_t pieces;
-            if (!halo_of(p, op, d, s, false, &r, &h))
+            if (!halo_of(p, op, types, d, s, &r, &h))
                 continue;
             bytes += size / (double)h.size * (double)received(&h, &pieces);
             size *= (double)h.count / (double)h.size;
@@ -512,12 +514,12 @@ static ir_val put_pieces(const struct exchange *x) {
     return cut(x, out, place, h->count);
 }
 
-void spmd_halo(struct spmd *p, ir_op op, const struct sdy_sharding *const *s) {
+void spmd_halo(struct spmd *p, ir_op op, const ir_type *types, const struct sdy_sharding *const *s) {
     uint32_t rank = s[0] ? s[0]->rank : 0, inputs = inputs_of(p, op), n = 0;
     struct { struct halo h; uint32_t dim; } halos[IR_MAX_RANK];
     struct reading r;
     for (uint32_t d = 0; d < rank; d++)
-        if (halo_of(p, op, d, s, true, &r, &halos[n].h))
+        if (halo_of(p, op, types, d, s, &r, &halos[n].h))
             halos[n++].dim = d;
     for (uint32_t k = 0; k < n; k++) {
         const struct halo *h = &halos[k].h;
@@ -528,6 +530,8 @@ void spmd_halo(struct spmd *p, ir_op op, const struct sdy_sharding *const *s) {
             x.v = ir_operand(p->m, op, i);
             if (ir_kind(p->m, op) == IR_PAD || ir_kind(p->m, op) == IR_REDUCE_WINDOW)
                 x.fill = ir_operand(p->m, op, inputs + i);
+            if (h->beyond)
+                x.v = spmd_mask_end(p, op, x.v, s[0], x.dim, ir_type_get(p->m, types[i])->dims[x.dim], x.fill);
             ir_set_operand(p->m, op, i, h->step == h->size ? concatenate(&x) : put_pieces(&x));
         }
         reader_of(p, op)->set(p, op, halos[k].dim, h);

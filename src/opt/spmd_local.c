@@ -2,6 +2,62 @@
 #include "opt/rules.h"
 #include "opt/spmd.h"
 
+/* ---- rules -------------------------------------------------------------------------------------- */
+
+/* What is cut out of a dimension is summed over its parts, of which others than the slice's are zeros. */
+static const struct sdy_rule *slice_rule(struct spmd *p, ir_op op, const struct sdy_rule *rule) {
+    const struct ir_type_data *in = ir_type_get(p->m, spmd_global_type(p, ir_operand(p->m, op, 0)));
+    const struct ir_type_data *out = ir_val_type(p->m, ir_result(p->m, op, 0));
+    struct sdy_rule *made = ARENA_NEW(p->a, struct sdy_rule);
+    struct sdy_factor *factors = ARENA_ARRAY(p->a, struct sdy_factor, rule->nfactors + out->rank + 1);
+    struct sdy_dim_factors *dims = ARENA_ARRAY(p->a, struct sdy_dim_factors, out->rank + 1);
+    const struct sdy_dim_factors **all = ARENA_ARRAY(p->a, const struct sdy_dim_factors *, rule->noperands + 2);
+    *made = *rule;
+    memcpy(factors, rule->factors, rule->nfactors * sizeof *factors);
+    memcpy(all, rule->dims, (rule->noperands + 1) * sizeof *all);
+    memcpy(dims, rule->dims[rule->noperands], out->rank * sizeof *dims);
+    for (uint32_t d = 0; d < out->rank; d++) {
+        if (in->dims[d] == out->dims[d])
+            continue;
+        uint32_t *v = ARENA_NEW(p->a, uint32_t);
+        *v = made->nfactors++;
+        factors[*v] = (struct sdy_factor){.size = out->dims[d], .type = SDY_NEED_REPLICATION};
+        factors[rule->dims[0][d].v[0]] = (struct sdy_factor){.size = in->dims[d], .type = SDY_REDUCTION};
+        dims[d] = (struct sdy_dim_factors){1, v};
+    }
+    all[rule->noperands] = dims;
+    made->factors = factors;
+    made->dims = all;
+    return made;
+}
+
+/* A dimension of windows is divided along one factor: the larger one, which is the major one. */
+static const struct sdy_rule *convolution_rule(struct spmd *p, const struct sdy_rule *rule) {
+    struct sdy_rule *made = ARENA_NEW(p->a, struct sdy_rule);
+    struct sdy_dim_factors *dims = ARENA_ARRAY(p->a, struct sdy_dim_factors, rule->ranks[0] + 1);
+    const struct sdy_dim_factors **all = ARENA_ARRAY(p->a, const struct sdy_dim_factors *, 4);
+    memcpy(all, rule->dims, 3 * sizeof *all);
+    memcpy(dims, rule->dims[0], rule->ranks[0] * sizeof *dims);
+    for (uint32_t d = 0; d < rule->ranks[0]; d++)
+        for (uint32_t i = 0; i < dims[d].n; i++)
+            if (rule->factors[dims[d].v[i]].type == SDY_PERMUTATION)
+                dims[d].n = 1;
+    all[0] = dims;
+    *made = *rule;
+    made->dims = all;
+    return made;
+}
+
+const struct sdy_rule *spmd_rule(struct spmd *p, ir_op op) {
+    const struct sdy_rule *rule = sdy_rule(p->g, op);
+    const struct ir_op_data *x = ir_op_get(p->m, op);
+    if (!rule || rule->custom || rule->noperands != x->noperands || rule->nresults != x->nresults)
+        return rule;
+    if (x->kind == IR_DYNAMIC_SLICE)
+        return slice_rule(p, op, rule);
+    return x->kind == IR_CONVOLUTION ? convolution_rule(p, rule) : rule;
+}
+
 /* ---- which factors ------------------------------------------------------------------------------ */
 
 static bool maps(const struct sdy_rule *rule, uint32_t tensor, uint32_t factor) {
@@ -65,7 +121,7 @@ enum ir_op_kind spmd_combiner(struct spmd *p, ir_op op) {
         return sums_in_result(p, op) ? IR_ADD : IR_OP_NONE;
     if (ir_op_has((enum ir_op_kind)x->kind, IR_T_CONTRACTION))
         return IR_ADD;
-    if (x->kind == IR_GATHER) /* of what one partition has, the others have what is neutral */
+    if (x->kind == IR_GATHER || x->kind == IR_DYNAMIC_SLICE) /* of what one partition has, the others have what is neutral */
         return ir_val_type(p->m, ir_result(p->m, op, 0))->dtype == IR_I1_T ? IR_OR : IR_ADD;
     bool reduce = x->kind == IR_REDUCE && x->noperands == 2;
     if (!reduce && (x->kind != IR_SCATTER || x->noperands != 3))
@@ -213,7 +269,7 @@ static bool local_select_and_scatter(const struct spmd *p, ir_op op, const struc
 
 static bool local_dynamic_update_slice(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
     (void)p, (void)op;
-    return maps(rule, 0, factor) && maps(rule, 1, factor);
+    return maps(rule, 0, factor);
 }
 
 static bool local_reshape(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
@@ -263,26 +319,48 @@ bool spmd_is_local(struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32
 
 /* ---- padding ------------------------------------------------------------------------------------- */
 
-/* Ops that do the same for each element along a factor, or sum them with masks: no windows, and no indices into it. What a
-   product with an algorithm sums, whose type is narrow or which has terms that cancel, is divided evenly or not at all. */
+/* Whether a factor is of a window of a convolution. */
+static bool is_of_kernel(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    ir_attr dims = ir_prop(p->m, op, IR_CONVOLUTION_dimension_numbers);
+    size_t n;
+    const int64_t *spatial = ir_field_dims(p->m, dims, IR_CONV_kernel_spatial_dimensions_F, &n);
+    for (size_t i = 0; i < n; i++)
+        if (maps_dim(rule, 1, spatial[i], factor))
+            return true;
+    return false;
+}
+
+/* Ops that do the same for each element along a factor, sum them with masks, or read those of other parts. What a product with
+   an algorithm sums, whose type is narrow or which has terms that cancel, is divided evenly or not at all; so are groups and
+   windows of convolutions. */
 bool spmd_may_pad(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
-    static const enum ir_op_kind kinds[] = {IR_TRANSPOSE, IR_BROADCAST_IN_DIM, IR_RESHAPE, IR_CONCATENATE, IR_DYNAMIC_SLICE,
-                                            IR_SORT, IR_REDUCE, IR_DOT_GENERAL};
+    static const enum ir_op_kind kinds[] = {IR_TRANSPOSE, IR_BROADCAST_IN_DIM, IR_RESHAPE, IR_CONCATENATE, IR_SLICE, IR_PAD,
+                                            IR_REVERSE, IR_DYNAMIC_SLICE, IR_DYNAMIC_UPDATE_SLICE, IR_GATHER, IR_SCATTER,
+                                            IR_REDUCE_WINDOW, IR_SORT, IR_FFT, IR_CHOLESKY, IR_TRIANGULAR_SOLVE, IR_REDUCE,
+                                            IR_DOT_GENERAL};
     enum ir_op_kind kind = ir_kind(p->m, op);
     bool may = ir_op_has(kind, IR_T_ELEMENTWISE | IR_T_BROADCASTING);
+    if (rule->factors[factor].size == 1) /* which stands for dimensions that are not divided along any other */
+        return false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         may |= kind == kinds[i];
     if (kind == IR_DOT_GENERAL && rule->factors[factor].type == SDY_REDUCTION)
         may = IR_NONE(ir_prop(p->m, op, IR_DOT_GENERAL_algorithm));
+    if (kind == IR_CONVOLUTION)
+        may = ir_prop_i64(p->m, op, IR_CONVOLUTION_feature_group_count) == 1 &&
+              ir_prop_i64(p->m, op, IR_CONVOLUTION_batch_group_count) == 1 && !is_of_kernel(p, op, rule, factor);
     for (uint32_t t = 0; t < rule->noperands + rule->nresults && may; t++)
         for (uint32_t d = 0; d < rule->ranks[t] && may; d++)
             may = !maps_dim(rule, t, d, factor) || rule->dims[t][d].n == 1;
     return may;
 }
 
-/* The local value with `fill`, of rank 0, behind the first `size` elements of all parts of a dimension. */
-static ir_val mask_end(struct spmd *p, ir_op op, ir_val v, const struct sdy_sharding *s, uint32_t dim, int64_t size,
-                       ir_val fill) {
+ir_val spmd_mask_end(struct spmd *p, ir_op op, ir_val v, const struct sdy_sharding *s, uint32_t dim, int64_t size,
+                     ir_val fill) {
+    if (!spmd_is_uneven(s, dim, size))
+        return v;
+    if (IR_NONE(fill))
+        fill = spmd_make_zero(p, op, ir_type_tensor(p->m, ir_val_type(p->m, v)->elem, NULL, 0, (ir_attr){0}));
     ir_type type = ir_val_get(p->m, v)->type;
     const struct ir_type_data *t = ir_type_get(p->m, type);
     int64_t local_size = t->dims[dim];
@@ -308,20 +386,32 @@ static ir_val mask_end(struct spmd *p, ir_op op, ir_val v, const struct sdy_shar
     return spmd_make(p, op, IR_SELECT, in, 3, type, NULL);
 }
 
-/* What is neutral for a reduction is its initial value, or it would not be computed on shards. */
-void spmd_mask(struct spmd *p, ir_op op, const struct sdy_sharding *const *s) {
-    const struct sdy_rule *rule = sdy_rule(p->g, op);
-    bool reduce = ir_kind(p->m, op) == IR_REDUCE;
-    for (uint32_t t = 0; rule && t < rule->noperands; t++)
+/* An element of a value, all of whose are alike. */
+static ir_val first_of(struct spmd *p, ir_op op, ir_val v) {
+    for (uint32_t d = 0; d < ir_val_type(p->m, v)->rank; d++)
+        v = spmd_make_slice(p, op, v, d, 0, 1);
+    return spmd_make(p, op, IR_RESHAPE, &v, 1, ir_type_tensor(p->m, ir_val_type(p->m, v)->elem, NULL, 0, (ir_attr){0}), NULL);
+}
+
+/* What is neutral is a reduction's initial value, or what a scatter puts updates into, or they would not be computed on
+   shards. */
+void spmd_mask(struct spmd *p, ir_op op, const struct sdy_rule *rule, const struct sdy_sharding *const *s) {
+    enum ir_op_kind kind = ir_kind(p->m, op);
+    bool scatter = kind == IR_SCATTER;
+    if (!scatter && kind != IR_REDUCE && !ir_op_has(kind, IR_T_CONTRACTION))
+        return;
+    for (uint32_t t = scatter ? rule->noperands - 1 : 0; rule && t < rule->noperands; t++)
         for (uint32_t d = 0; d < rule->ranks[t]; d++) {
             uint32_t factor = rule->dims[t][d].v[0];
             const struct sdy_factor *f = &rule->factors[factor];
             if (f->type != SDY_REDUCTION || !spmd_may_pad(p, op, rule, factor) || !spmd_is_uneven(s[t], d, f->size))
                 continue;
-            ir_val v = ir_operand(p->m, op, t);
-            ir_type elem = ir_type_tensor(p->m, ir_val_type(p->m, v)->elem, NULL, 0, (ir_attr){0});
-            ir_val fill = reduce ? ir_operand(p->m, op, rule->noperands / 2 + t) : spmd_make_zero(p, op, elem);
-            ir_set_operand(p->m, op, t, mask_end(p, op, v, s[t], d, f->size, fill));
+            ir_val fill = {0};
+            if (scatter)
+                fill = first_of(p, op, ir_operand(p->m, op, 0));
+            else if (kind == IR_REDUCE)
+                fill = ir_operand(p->m, op, rule->noperands / 2 + t);
+            ir_set_operand(p->m, op, t, spmd_mask_end(p, op, ir_operand(p->m, op, t), s[t], d, f->size, fill));
         }
 }
 
@@ -347,7 +437,7 @@ static void divide_slices(struct spmd *p, ir_op op, const struct sdy_sharding *s
     const int64_t *old = ir_prop_i64s(p->m, op, IR_GATHER_slice_sizes, &n);
     int64_t sizes[IR_MAX_RANK];
     for (uint32_t d = 0; d < n && d < IR_MAX_RANK; d++)
-        sizes[d] = old[d] == 1 ? 1 : old[d] / parts_of(s, d);
+        sizes[d] = old[d] / parts_of(s, d) + (old[d] % parts_of(s, d) != 0);
     ir_set_prop(p->m, op, IR_GATHER_slice_sizes, ir_attr_i64s(p->m, sizes, (uint32_t)n));
 }
 
@@ -373,16 +463,18 @@ struct indices {
     const int64_t *dims;            /* of the first operand, by component */
     int64_t vector;                 /* the dimension of the components; the rank where there is one alone */
     const int64_t *sizes;           /* of slices; NULL: one element */
-    const struct ir_type_data *in;  /* the first operand, global */
+    const struct ir_type_data *in;  /* the first operand, local */
+    const struct ir_type_data *whole; /* and global */
     const struct sdy_sharding *s;   /* its sharding */
     uint32_t operand;
 };
 
-/* False where indices are for nothing that is divided. The first operand is local already, of type `local`. */
-static bool indices_of(struct spmd *p, ir_op op, const struct sdy_sharding *s, struct indices *x) {
+/* False where indices are for nothing that is divided. The first operand is local already; `whole` is its global type. */
+static bool indices_of(struct spmd *p, ir_op op, ir_type whole, const struct sdy_sharding *s, struct indices *x) {
     bool gather = ir_kind(p->m, op) == IR_GATHER, any = false;
     size_t nsizes;
-    *x = (struct indices){.s = s, .operand = 1, .in = ir_val_type(p->m, ir_operand(p->m, op, 0))};
+    *x = (struct indices){.s = s, .operand = 1, .in = ir_val_type(p->m, ir_operand(p->m, op, 0)),
+                          .whole = ir_type_get(p->m, whole)};
     x->dims = indexed_dims(p, op, &x->n);
     ir_attr numbers = ir_prop(p->m, op, gather ? IR_GATHER_dimension_numbers : IR_SCATTER_scatter_dimension_numbers);
     x->vector = ir_field_i64(p->m, numbers, gather ? IR_GATHER_index_vector_dim_F : IR_SCATTER_index_vector_dim_F);
@@ -443,7 +535,7 @@ static void localize_indices(struct spmd *p, ir_op op, const struct indices *x) 
     int64_t *least = ARENA_ARRAY(p->a, int64_t, x->n);
     bool wide = ir_type_get(p->m, old)->dtype == IR_UI64_T;
     for (size_t i = 0; i < x->n; i++) {
-        int64_t d = x->dims[i], size = x->in->dims[d] * sdy_dim_parts(&x->s->dims[d]);
+        int64_t d = x->dims[i], size = x->whole->dims[d];
         const int32_t *held = spmd_held(p, x->s->mesh, x->s->dims[d].axes);
         most[i] = is_divided(x, i) ? size - 1 : INT32_MAX;
         least[i] = is_divided(x, i) ? 0 : INT32_MIN;
@@ -516,7 +608,7 @@ static ir_val mask_gathered(struct spmd *p, ir_op op, const struct indices *x, i
     return spmd_make(p, at, IR_SELECT, in, 3, result, NULL);
 }
 
-void spmd_localize(struct spmd *p, ir_op op, const struct sdy_sharding *const *s) {
+void spmd_localize(struct spmd *p, ir_op op, const ir_type *types, const struct sdy_sharding *const *s) {
     enum ir_op_kind kind = ir_kind(p->m, op);
     uint32_t nin = ir_op_get(p->m, op)->noperands;
     if (kind == IR_CONSTANT || kind == IR_SDY_CONSTANT) {
@@ -527,15 +619,18 @@ void spmd_localize(struct spmd *p, ir_op op, const struct sdy_sharding *const *s
     } else if (kind == IR_SLICE) { /* divided dimensions are not cut */
         divide_sizes(p, op, IR_SLICE_limit_indices, s[nin]);
     } else if (kind == IR_DYNAMIC_SLICE) {
-        divide_sizes(p, op, IR_DYNAMIC_SLICE_slice_sizes, s[nin]);
+        if (!spmd_slice(p, op, types, s))
+            divide_sizes(p, op, IR_DYNAMIC_SLICE_slice_sizes, s[nin]);
+    } else if (kind == IR_DYNAMIC_UPDATE_SLICE) {
+        spmd_update(p, op, types, s);
     } else if (kind == IR_GATHER) {
         struct indices x;
-        if (indices_of(p, op, s[0], &x))
+        if (indices_of(p, op, types[0], s[0], &x))
             localize_indices(p, op, &x);
         divide_slices(p, op, s[0]);
     } else if (kind == IR_SCATTER) {
         struct indices x;
-        if (nin == 3 && indices_of(p, op, s[0], &x))
+        if (nin == 3 && indices_of(p, op, types[0], s[0], &x))
             localize_indices(p, op, &x);
     } else if (kind == IR_CONVOLUTION) {
         divide_groups(p, op, s);
@@ -560,12 +655,13 @@ static ir_val offset_iota(struct spmd *p, ir_op op, const struct sdy_sharding *s
     return spmd_make(p, at, IR_ADD, both, 2, type, NULL);
 }
 
-ir_val spmd_finish(struct spmd *p, ir_op op, const struct sdy_sharding *const *s, uint32_t result, ir_op at) {
+ir_val spmd_finish(struct spmd *p, ir_op op, const ir_type *types, const struct sdy_sharding *const *s, uint32_t result,
+                   ir_op at) {
     enum ir_op_kind kind = ir_kind(p->m, op);
     struct indices x;
     if (kind == IR_IOTA && s[0])
         return offset_iota(p, op, s[0], at);
-    if (kind == IR_GATHER && indices_of(p, op, s[0], &x))
+    if (kind == IR_GATHER && indices_of(p, op, types[0], s[0], &x))
         return mask_gathered(p, op, &x, at);
     return ir_result(p->m, op, result);
 }

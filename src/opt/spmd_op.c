@@ -45,10 +45,15 @@ static double bytes_of(const struct spmd *p, ir_type type) {
     return bytes;
 }
 
+/* Whether two axes cannot be used at once: they are not parts of one division of an axis of the mesh. */
+static bool is_exclusive(struct sdy_axis a, struct sdy_axis b) {
+    return sdy_axis_overlaps(a, b) || (a.axis == b.axis && b.pre % (a.pre * a.size) && a.pre % (b.pre * b.size));
+}
+
 static bool axes_overlap(struct sdy_axes a, struct sdy_axes b) {
     for (uint32_t i = 0; i < a.n; i++)
         for (uint32_t k = 0; k < b.n; k++)
-            if (sdy_axis_overlaps(a.v[i], b.v[k]))
+            if (is_exclusive(a.v[i], b.v[k]))
                 return true;
     return false;
 }
@@ -71,7 +76,8 @@ static void add_candidate(struct chooser *c, uint32_t factor, struct sdy_axes ax
     int64_t d = follower(c, factor);
     if ((c->rule->factors[factor].size % sdy_axes_size(axes) && !spmd_may_pad(c->p, c->op, c->rule, factor)) ||
         (d >= 0 && ir_type_get(c->p->m, c->types[1])->dims[d] % sdy_axes_size(axes)) ||
-        !spmd_halo_fits(c->p, c->op, c->rule, factor, sdy_axes_size(axes)))
+        !spmd_halo_fits(c->p, c->op, c->rule, factor, sdy_axes_size(axes)) ||
+        !spmd_slice_fits(c->p, c->op, c->rule, factor, sdy_axes_size(axes)))
         return;
     for (uint32_t t = 0; t < c->n; t++)
         if (axes_overlap(axes, c->unreduced[t]))
@@ -206,7 +212,7 @@ static void count_cost(struct chooser *c, struct choice *x) {
         else
             x->cost += spmd_reshard_cost(c->p, c->types[t], x->s[t], c->kind, c->want[t]);
     }
-    x->cost += spmd_halo_cost(c->p, c->op, x->s);
+    x->cost += spmd_halo_cost(c->p, c->op, c->types, x->s);
     for (uint32_t f = 0; f < c->rule->nfactors; f++)
         iterations *= (double)c->rule->factors[f].size / (double)sdy_axes_size(x->axes[f]);
     x->cost += iterations / iterations_per_byte;
@@ -309,13 +315,14 @@ static hilo_status replicate(struct spmd *p, ir_op op, bool own) {
     return HILO_OK;
 }
 
-/* Computed on shards; results with unreduced axes are parts of what is combined by `kind`. */
-static hilo_status localize(struct spmd *p, ir_op op, const struct sdy_sharding *const *s, enum ir_op_kind kind) {
+/* Computed on shards; results with unreduced axes are parts of what is combined by `kind`. Global types of all tensors. */
+static hilo_status localize(struct spmd *p, ir_op op, const struct sdy_rule *rule, const ir_type *types,
+                            const struct sdy_sharding *const *s, enum ir_op_kind kind) {
     uint32_t nin = ir_op_get(p->m, op)->noperands;
     set_operands(p, op, s);
-    spmd_mask(p, op, s);
-    spmd_localize(p, op, s);
-    spmd_halo(p, op, s);
+    spmd_mask(p, op, rule, s);
+    spmd_localize(p, op, types, s);
+    spmd_halo(p, op, types, s);
     HILO_TRY(walk_regions(p, op));
     ir_op at = ir_op_get(p->m, op)->next;
     for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++) {
@@ -323,7 +330,7 @@ static hilo_status localize(struct spmd *p, ir_op op, const struct sdy_sharding 
         ir_type global = ir_val_get(p->m, v)->type;
         const struct sdy_sharding *want = wanted(p, v); /* by its type before */
         ir_set_type(p->m, v, spmd_local_type(p, global, s[nin + i]));
-        local = spmd_finish(p, op, s, i, at);
+        local = spmd_finish(p, op, types, s, i, at);
         spmd_define(p, v, global, want, s[nin + i], kind, local);
     }
     p->o->changes++;
@@ -382,7 +389,7 @@ static const struct sdy_sharding *reduced(struct spmd *p, const struct sdy_shard
 
 static hilo_status walk_any(struct spmd *p, ir_op op) {
     const struct ir_op_data *x = ir_op_get(p->m, op);
-    const struct sdy_rule *rule = sdy_rule(p->g, op);
+    const struct sdy_rule *rule = spmd_rule(p, op);
     uint32_t nin = x->noperands, n = nin + x->nresults;
     struct chooser c = {.p = p, .op = op, .rule = rule, .n = n, .kind = spmd_combiner(p, op)};
     c.kind = c.kind == IR_OP_NONE ? IR_ADD : c.kind;
@@ -401,7 +408,7 @@ static hilo_status walk_any(struct spmd *p, ir_op op) {
         return replicate(p, op, true);
     if (c.mesh && is_generated(p, op)) {
         c.want[0] = reduced(p, c.want[0]);
-        return localize(p, op, c.want, IR_ADD);
+        return localize(p, op, rule, types, c.want, IR_ADD);
     }
     if (!c.mesh || !rule || rule->noperands != nin || rule->nresults != n - nin)
         return replicate(p, op, false);
@@ -413,7 +420,7 @@ static hilo_status walk_any(struct spmd *p, ir_op op) {
     bool any = false;
     for (uint32_t t = 0; t < n; t++)
         any |= best.s[t] != NULL;
-    return any ? localize(p, op, best.s, c.kind) : replicate(p, op, false);
+    return any ? localize(p, op, rule, types, best.s, c.kind) : replicate(p, op, false);
 }
 
 /* A concatenate of the end and the beginning of one value. Where the dimension is not divided, each partition does it alone. */
@@ -735,12 +742,20 @@ static void drop_attrs(struct spmd *p, ir_op op) {
             ir_set_attrs(p->m, op, attrs = sdy_dict_with(p->g, attrs, names[i], (ir_attr){0}));
 }
 
+/* Such a body is one op, with nothing beside it. */
+static bool is_in_async(const struct spmd *p, ir_op op) {
+    ir_region r = ir_block_get(p->m, ir_op_get(p->m, op)->parent)->parent;
+    return ir_kind(p->m, ir_region_get(p->m, r)->parent) == IR_ASYNC_START;
+}
+
 static hilo_status walk_op(struct spmd *p, ir_op op) {
     int64_t caller;
     bool on_shards = !IR_NONE(ir_dict_find(p->m, ir_op_get(p->m, op)->attrs, STR("hilo.on_shards")));
     p->at = op;
     HILO_TRY(find_caller(p, op, &caller));
     drop_attrs(p, op);
+    if (is_in_async(p, op))
+        return replicate(p, op, false);
     switch (ir_kind(p->m, op)) {
     case IR_SDY_MANUAL_COMPUTATION:
     case IR_SDY_NAMED_COMPUTATION: return walk_manual(p, op);

@@ -1051,3 +1051,162 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings
     return %16 : tensor<10xf32>
   }
 }
+// -----
+// Windows, pads and slices along a dimension in parts that end in padding: neighbours exchange elements, and what reaches over the
+// end of the dimension reads what the window is padded with.
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func @f(%a: tensor<10xf32>) -> tensor<10xf32> {
+    %m = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %0 = sdy.sharding_constraint %a <@mesh, [{"x"}]> : tensor<10xf32>
+    %1 = "stablehlo.reduce_window"(%0, %m) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %max = stablehlo.maximum %x, %y : tensor<f32>
+      stablehlo.return %max : tensor<f32>
+    }) {window_dimensions = array<i64: 3>, padding = dense<[[1, 1]]> : tensor<1x2xi64>} : (tensor<10xf32>, tensor<f32>) -> tensor<10xf32>
+    return %1 : tensor<10xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,2]0,1,2,3 last_tile_dim_replicate}"], mhlo.spmd_output_sharding = "{replicated}"} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func @f(%arg0: tensor<5xf32>) -> tensor<10xf32> {
+    %0 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %1 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<5xf32>) -> tensor<10xf32>
+    %2 = stablehlo.constant dense<-0.000000e+00> : tensor<f32>
+    %3 = stablehlo.pad %1, %2, low = [0], high = [2], interior = [0] : (tensor<10xf32>, tensor<f32>) -> tensor<12xf32>
+    %4 = stablehlo.constant dense<[0, 3, 6, 9]> : tensor<4xi32>
+    %5 = stablehlo.partition_id : tensor<ui32>
+    %6 = stablehlo.dynamic_slice %4, %5, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %7 = stablehlo.reshape %6 : (tensor<1xi32>) -> tensor<i32>
+    %8 = stablehlo.dynamic_slice %3, %7, sizes = [3] : (tensor<12xf32>, tensor<i32>) -> tensor<3xf32>
+    %9 = stablehlo.iota dim = 0 : tensor<3xi32>
+    %10 = stablehlo.constant dense<[3, 3, 3, 1]> : tensor<4xi32>
+    %11 = stablehlo.partition_id : tensor<ui32>
+    %12 = stablehlo.dynamic_slice %10, %11, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %13 = stablehlo.reshape %12 : (tensor<1xi32>) -> tensor<i32>
+    %14 = stablehlo.broadcast_in_dim %13, dims = [] : (tensor<i32>) -> tensor<3xi32>
+    %15 = stablehlo.compare LT, %9, %14 : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi1>
+    %16 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<3xf32>
+    %17 = stablehlo.select %15, %8, %16 : tensor<3xi1>, tensor<3xf32>
+    %18 = stablehlo.slice %17 [2:3] : (tensor<3xf32>) -> tensor<1xf32>
+    %19 = "stablehlo.collective_permute"(%18) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<1xf32>) -> tensor<1xf32>
+    %20 = stablehlo.constant dense<[0, 1, 1, 1]> : tensor<4xi32>
+    %21 = stablehlo.partition_id : tensor<ui32>
+    %22 = stablehlo.dynamic_slice %20, %21, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %23 = stablehlo.reshape %22 : (tensor<1xi32>) -> tensor<i32>
+    %24 = stablehlo.convert %23 : (tensor<i32>) -> tensor<i1>
+    %25 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<1xf32>
+    %26 = stablehlo.select %24, %19, %25 : tensor<i1>, tensor<1xf32>
+    %27 = stablehlo.slice %17 [0:1] : (tensor<3xf32>) -> tensor<1xf32>
+    %28 = "stablehlo.collective_permute"(%27) <{source_target_pairs = dense<[[1, 0], [2, 1], [3, 2]]> : tensor<3x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<1xf32>) -> tensor<1xf32>
+    %29 = stablehlo.constant dense<[1, 1, 1, 0]> : tensor<4xi32>
+    %30 = stablehlo.partition_id : tensor<ui32>
+    %31 = stablehlo.dynamic_slice %29, %30, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %32 = stablehlo.reshape %31 : (tensor<1xi32>) -> tensor<i32>
+    %33 = stablehlo.convert %32 : (tensor<i32>) -> tensor<i1>
+    %34 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<1xf32>
+    %35 = stablehlo.select %33, %28, %34 : tensor<i1>, tensor<1xf32>
+    %36 = stablehlo.concatenate %26, %17, %35, dim = 0 : (tensor<1xf32>, tensor<3xf32>, tensor<1xf32>) -> tensor<5xf32>
+    %37 = "stablehlo.reduce_window"(%36, %0) <{window_dimensions = array<i64: 3>, padding = dense<0> : tensor<1x2xi64>}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %38 = stablehlo.maximum %arg1, %arg2 : tensor<f32>
+      stablehlo.return %38 : tensor<f32>
+    }) : (tensor<5xf32>, tensor<f32>) -> tensor<3xf32>
+    %39 = "stablehlo.all_gather"(%37) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<3xf32>) -> tensor<12xf32>
+    %40 = stablehlo.slice %39 [0:10] : (tensor<12xf32>) -> tensor<10xf32>
+    return %40 : tensor<10xf32>
+  }
+}
+// -----
+// A slice from a place that is known at run time moves the slice alone: zeros are added where it is not. An update is done by the
+// part that it is in.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%a: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %u: tensor<1x8xf32>, %i: tensor<i32>, %j: tensor<i32>) -> (tensor<2x8xf32>, tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %0 = stablehlo.dynamic_slice %a, %i, %j, sizes = [2, 8] : (tensor<64x8xf32>, tensor<i32>, tensor<i32>) -> tensor<2x8xf32>
+    %1 = stablehlo.dynamic_update_slice %a, %u, %i, %j : (tensor<64x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<64x8xf32>
+    return %0, %1 : tensor<2x8xf32>, tensor<64x8xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,1]0,1}", "{replicated}", "{replicated}", "{replicated}"], mhlo.spmd_output_sharding = "{{replicated}, {devices=[2,1]0,1}}"} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%arg0: tensor<32x8xf32>, %arg1: tensor<1x8xf32>, %arg2: tensor<i32>, %arg3: tensor<i32>) -> (tensor<2x8xf32>, tensor<32x8xf32>) {
+    %0 = stablehlo.convert %arg2 : (tensor<i32>) -> tensor<i64>
+    %1 = stablehlo.constant dense<0> : tensor<i64>
+    %2 = stablehlo.constant dense<62> : tensor<i64>
+    %3 = stablehlo.clamp %1, %0, %2 : tensor<i64>
+    %4 = stablehlo.constant dense<[0, 32]> : tensor<2xi32>
+    %5 = stablehlo.partition_id : tensor<ui32>
+    %6 = stablehlo.dynamic_slice %4, %5, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %7 = stablehlo.reshape %6 : (tensor<1xi32>) -> tensor<i32>
+    %8 = stablehlo.convert %7 : (tensor<i32>) -> tensor<i64>
+    %9 = stablehlo.subtract %3, %8 : tensor<i64>
+    %10 = stablehlo.constant dense<0> : tensor<i64>
+    %11 = stablehlo.constant dense<30> : tensor<i64>
+    %12 = stablehlo.clamp %10, %9, %11 : tensor<i64>
+    %13 = stablehlo.subtract %12, %9 : tensor<i64>
+    %14 = stablehlo.convert %arg3 : (tensor<i32>) -> tensor<i64>
+    %15 = stablehlo.dynamic_slice %arg0, %12, %14, sizes = [2, 8] : (tensor<32x8xf32>, tensor<i64>, tensor<i64>) -> tensor<2x8xf32>
+    %16 = stablehlo.constant dense<-0.000000e+00> : tensor<f32>
+    %17 = stablehlo.constant dense<2> : tensor<i64>
+    %18 = stablehlo.subtract %17, %13 : tensor<i64>
+    %19 = stablehlo.constant dense<0> : tensor<i64>
+    %20 = stablehlo.constant dense<4> : tensor<i64>
+    %21 = stablehlo.clamp %19, %18, %20 : tensor<i64>
+    %22 = stablehlo.constant dense<0> : tensor<i64>
+    %23 = stablehlo.pad %15, %16, low = [2, 0], high = [2, 0], interior = [0, 0] : (tensor<2x8xf32>, tensor<f32>) -> tensor<6x8xf32>
+    %24 = stablehlo.dynamic_slice %23, %21, %22, sizes = [2, 8] : (tensor<6x8xf32>, tensor<i64>, tensor<i64>) -> tensor<2x8xf32>
+    %25 = stablehlo.constant dense<0> : tensor<i64>
+    %26 = stablehlo.constant dense<0> : tensor<i64>
+    %27 = stablehlo.dynamic_slice %24, %25, %26, sizes = [2, 8] : (tensor<2x8xf32>, tensor<i64>, tensor<i64>) -> tensor<2x8xf32>
+    %28 = stablehlo.convert %arg2 : (tensor<i32>) -> tensor<i64>
+    %29 = stablehlo.constant dense<0> : tensor<i64>
+    %30 = stablehlo.constant dense<63> : tensor<i64>
+    %31 = stablehlo.clamp %29, %28, %30 : tensor<i64>
+    %32 = stablehlo.constant dense<[0, 32]> : tensor<2xi32>
+    %33 = stablehlo.partition_id : tensor<ui32>
+    %34 = stablehlo.dynamic_slice %32, %33, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %35 = stablehlo.reshape %34 : (tensor<1xi32>) -> tensor<i32>
+    %36 = stablehlo.convert %35 : (tensor<i32>) -> tensor<i64>
+    %37 = stablehlo.subtract %31, %36 : tensor<i64>
+    %38 = stablehlo.constant dense<0> : tensor<i64>
+    %39 = stablehlo.constant dense<31> : tensor<i64>
+    %40 = stablehlo.clamp %38, %37, %39 : tensor<i64>
+    %41 = stablehlo.subtract %40, %37 : tensor<i64>
+    %42 = stablehlo.convert %arg3 : (tensor<i32>) -> tensor<i64>
+    %43 = stablehlo.dynamic_slice %arg0, %40, %42, sizes = [1, 8] : (tensor<32x8xf32>, tensor<i64>, tensor<i64>) -> tensor<1x8xf32>
+    %44 = stablehlo.constant dense<0> : tensor<i64>
+    %45 = stablehlo.compare EQ, %41, %44 : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %46 = stablehlo.select %45, %arg1, %43 : tensor<i1>, tensor<1x8xf32>
+    %47 = stablehlo.dynamic_update_slice %arg0, %46, %40, %42 : (tensor<32x8xf32>, tensor<1x8xf32>, tensor<i64>, tensor<i64>) -> tensor<32x8xf32>
+    %48 = "stablehlo.all_reduce"(%27) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg4: tensor<f32>, %arg5: tensor<f32>):
+      %49 = stablehlo.add %arg4, %arg5 : tensor<f32>
+      stablehlo.return %49 : tensor<f32>
+    }) : (tensor<2x8xf32>) -> tensor<2x8xf32>
+    return %48, %47 : tensor<2x8xf32>, tensor<32x8xf32>
+  }
+}
+// -----
+// Two parts of an axis that are not of one division of it are not used by one op: three and two halves of six.
+module attributes {mhlo.num_partitions = 6 : i32} {
+  sdy.mesh @mesh = <["x"=6]>
+  func.func @f(%a: tensor<8x4xf32>, %b: tensor<4x4xf32>) -> tensor<8x4xf32> {
+    %0 = sdy.sharding_constraint %a <@mesh, [{"x":(3)2}, {}]> : tensor<8x4xf32>
+    %1 = sdy.sharding_constraint %b <@mesh, [{}, {"x":(1)2}]> : tensor<4x4xf32>
+    %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+    return %2 : tensor<8x4xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 6 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,1,3]0,2,4,1,3,5 last_tile_dim_replicate}", "{devices=[1,2,3]0,1,2,3,4,5 last_tile_dim_replicate}"], mhlo.spmd_output_sharding = "{replicated}"} {
+  sdy.mesh @mesh = <["x"=6]>
+  func.func @f(%arg0: tensor<4x4xf32>, %arg1: tensor<4x2xf32>) -> tensor<8x4xf32> {
+    %0 = "stablehlo.all_gather"(%arg1) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 3], [1, 4], [2, 5]]> : tensor<3x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x2xf32>) -> tensor<4x4xf32>
+    %1 = stablehlo.dot_general %arg0, %0, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = "stablehlo.all_gather"(%1) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1], [2, 3], [4, 5]]> : tensor<3x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<8x4xf32>
+    return %2 : tensor<8x4xf32>
+  }
+}
