@@ -32,6 +32,17 @@ struct spmd_value {
     const struct spmd_form *forms;  /* the one it is defined in first */
 };
 
+/* Elements along a dimension of a local value that were sent. */
+struct spmd_sent {
+    ir_val v, fill;
+    bool masked;                /* with `fill`, none for zeros, for its padding */
+    uint32_t dim, npairs;
+    int64_t size;
+    const int32_t *begins;      /* by partition: the first that it sent */
+    const int64_t *pairs;       /* of source and target */
+    ir_val made;                /* what came */
+};
+
 struct spmd {
     struct opt *o;
     struct ir_module *m;
@@ -45,6 +56,7 @@ struct spmd {
     struct opt_ids rotations;       /* by op: the elements by which a concatenate rotates its operand, which it has twice */
     struct opt_ids reduced;         /* by op, an sdy.all_reduce or sdy.reduce_scatter: 1 + its entry */
     struct { struct sdy_axes *v; uint32_t n, cap; } sums; /* the axes along which it combines what its operand is */
+    struct { struct spmd_sent *v; uint32_t n, cap; } sent; /* between neighbours, for windows */
     struct opt_ids own;             /* by value: 1 where it depends on the number of the partition */
     const int32_t *group;           /* of the computation that is walked: partitions of one number see one global value */
     const struct sdy_mesh *manual;  /* over which the manual computation is that is walked; NULL outside of all */

@@ -51,7 +51,7 @@ static const struct sdy_rule *convolution_rule(struct spmd *p, const struct sdy_
 const struct sdy_rule *spmd_rule(struct spmd *p, ir_op op) {
     const struct sdy_rule *rule = sdy_rule(p->g, op);
     const struct ir_op_data *x = ir_op_get(p->m, op);
-    if (!rule || rule->custom || rule->noperands != x->noperands || rule->nresults != x->nresults)
+    if (!rule || !rule->nfactors || rule->custom || rule->noperands != x->noperands || rule->nresults != x->nresults)
         return rule;
     if (x->kind == IR_DYNAMIC_SLICE)
         return slice_rule(p, op, rule);

@@ -250,6 +250,32 @@ for link in 1 a,b 5,0 5,2,1,4 5,2x -1,2; do
     exits 2 explain part.mlir --link "$link"
     says 'is not LAT,BW or LAT,BW,MSG'
 done
+# Two windows of one value take two and one element of each neighbour: four of 4 bytes are received, not six.
+cat >halo.mlir <<'END'
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func @main(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+      -> (tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},
+          tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = "stablehlo.reduce_window"(%a, %z) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %s = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) {window_dimensions = array<i64: 5>, padding = dense<[[2, 2]]> : tensor<1x2xi64>}
+      : (tensor<64xf32>, tensor<f32>) -> tensor<64xf32>
+    %1 = "stablehlo.reduce_window"(%a, %z) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %m = stablehlo.maximum %x, %y : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) {window_dimensions = array<i64: 3>, padding = dense<[[1, 1]]> : tensor<1x2xi64>}
+      : (tensor<64xf32>, tensor<f32>) -> tensor<64xf32>
+    return %0, %1 : tensor<64xf32>, tensor<64xf32>
+  }
+}
+END
+exits 0 explain --partition halo.mlir
+says 'by which a process receives 16 B'
 # To 1,024 partitions: a sum over n of them brings 2 (n - 1) / n of its bytes, also where only partitions are counted.
 cat >scale.mlir <<'END'
 module attributes {mhlo.num_partitions = DEVICES : i32} {
