@@ -174,18 +174,26 @@ static void drop_shardings(struct partition *c, enum ir_slot slot, const int64_t
     ir_set_prop(o->m, c->func, slot, ir_attr_array(o->m, items, list->n));
 }
 
-static hilo_status check_port(struct partition *c, const struct sdy_sharding *s, const struct ir_type_data *t) {
+static hilo_status check_port(struct partition *c, const char *what, uint32_t number, const struct sdy_sharding *s,
+                              const struct ir_type_data *t) {
     if (!s)
         return HILO_OK;
     HILO_TRY(spmd_check_mesh(c->p, c->func, s->mesh));
     if (t->quant && !sdy_sharding_is_empty(s))
         return ir_op_error(c->o->m, c->o->d, c->func, HILO_UNIMPLEMENTED, NULL,
-                           "has a sharding of a quantised type, which is not supported");
-    for (uint32_t d = 0; d < s->rank; d++)
-        if (s->dims[d].axes.n && (t->dims[d] == IR_DYNAMIC || t->dims[d] % sdy_dim_parts(&s->dims[d])))
+                           "has a sharding of %s %" PRIu32 ", of a quantised type, which is not supported", what, number);
+    for (uint32_t d = 0; d < s->rank; d++) {
+        int64_t parts = sdy_dim_parts(&s->dims[d]);
+        if (s->dims[d].axes.n && t->dims[d] == IR_DYNAMIC)
             return ir_op_error(c->o->m, c->o->d, c->func, HILO_UNIMPLEMENTED, NULL,
-                               "has dimension %" PRIu32 " in %" PRId64 " parts that are not of one size, which is not "
-                               "supported", d, sdy_dim_parts(&s->dims[d]));
+                               "has a sharding of dimension %" PRIu32 " of %s %" PRIu32 ", whose size is not known, which is "
+                               "not supported", d, what, number);
+        if (s->dims[d].axes.n && t->dims[d] % parts)
+            return ir_op_error(c->o->m, c->o->d, c->func, HILO_UNIMPLEMENTED, NULL,
+                               "has a sharding of %s %" PRIu32 " by which the %" PRId64 " elements of dimension %" PRIu32
+                               " are in %" PRId64 " parts, which are not of one size; a sharding constraint inside may do "
+                               "that, but parameters and results are divided evenly", what, number, t->dims[d], d, parts);
+    }
     return HILO_OK;
 }
 
@@ -195,10 +203,10 @@ static hilo_status check_ports(struct partition *c) {
     ir_block body = ir_func_body(m, c->func);
     for (uint32_t i = 0; i < ir_block_get(m, body)->nargs; i++) {
         ir_val arg = ir_block_get(m, body)->args[i];
-        HILO_TRY(check_port(c, sdy_raw(c->g, arg), ir_val_type(m, arg)));
+        HILO_TRY(check_port(c, "parameter", i, sdy_raw(c->g, arg), ir_val_type(m, arg)));
     }
     for (uint32_t i = 0; i < ir_op_get(m, ir_terminator(m, body))->noperands; i++)
-        HILO_TRY(check_port(c, c->g->results[i], ir_val_type(m, ir_operand(m, ir_terminator(m, body), i))));
+        HILO_TRY(check_port(c, "result", i, c->g->results[i], ir_val_type(m, ir_operand(m, ir_terminator(m, body), i))));
     return HILO_OK;
 }
 

@@ -426,8 +426,8 @@ static ir_val sent_before(const struct exchange *x, const struct spmd_sent *s) {
         const struct spmd_sent *k = &x->p->sent.v[i];
         int64_t from = s->begins[0] - k->begins[0];
         bool same = IR_SAME(k->v, s->v) && k->masked == s->masked && IR_SAME(k->fill, s->fill) && k->dim == s->dim &&
-                    k->npairs == s->npairs && from >= 0 && from + s->size <= k->size && is_before(x->p, ir_val_get(x->p->m, k->made)->op, x->at) &&
-                    memcmp(k->pairs, s->pairs, 2 * (size_t)s->npairs * sizeof *s->pairs) == 0;
+                    k->npairs == s->npairs && memcmp(k->pairs, s->pairs, 2 * (size_t)s->npairs * sizeof *s->pairs) == 0 &&
+                    from >= 0 && from + s->size <= k->size && is_before(x->p, ir_val_get(x->p->m, k->made)->op, x->at);
         for (uint32_t n = 0; n < x->p->partitions && same; n++)
             same = s->begins[n] - k->begins[n] == from;
         if (same && k->size == s->size)

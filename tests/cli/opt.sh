@@ -62,6 +62,19 @@ exits 0 opt --partition sharded.mlir
 says 'mhlo.num_partitions = 4 : i32' '@main(%arg0: tensor<4xf32>)' stablehlo.all_reduce
 exits 2 opt --partition p.mlir
 says 'has no mesh'
+# Parameters and results are divided evenly: what is not is refused by its name.
+for uneven in '%a: tensor<8xf32>, %b: tensor<10xf32> {S}) -> tensor<10xf32>' '%b: tensor<10xf32>) -> (tensor<10xf32> {S})'; do
+    uneven=${uneven/S/sdy.sharding = #sdy.sharding<@mesh, [{\"x\"\}]>}
+    echo "module attributes {mhlo.num_partitions = 4 : i32} {
+      sdy.mesh @mesh = <[\"x\"=4]>
+      func.func @main($uneven {
+        return %b : tensor<10xf32>
+      }
+    }" >uneven.mlir
+    exits 1 opt --partition uneven.mlir
+    case $uneven in *%a*) port='parameter 1' ;; *) port='result 0' ;; esac
+    says "has a sharding of $port by which the 10 elements of dimension 0 are in 4 parts, which are not of one size"
+done
 exits 0 opt --passes=inline,dce p.mlir
 prints_main
 exits 0 opt -O1 --stats p.mlir
