@@ -6,9 +6,12 @@
 
 enum { CALIBRATE_MOST = 12 /* samples of one routine and type */, CALIBRATE_RUNS = 400 };
 #define CALIBRATE_MS 12.0 /* of measured runs of one sample */
+/* A run that takes so long is the last of its sample, and on a GPU, where sizes are ascending, of its type after three. */
+#define CALIBRATE_LONG_MS 100.0
 
 struct calibrate_options {
     bool show;
+    struct cli_compile compile; /* its device and threads */
 };
 
 /* ---- samples ---------------------------------------------------------------------------------- */
@@ -130,6 +133,35 @@ static const struct sample samples[] = {
      {{1, 64}, {1, 1024}, {64, 256}, {16, 1000}, {64, 1024}, {4, 16384}, {1, 65536}}},
 };
 
+/* Of a GPU: what its libraries do. The host's routines with their transfers are measured, too. */
+static const struct sample gpu_samples[] = {
+    {IR_DOT_GENERAL,
+     {"f32", "bf16", "f16", "i8 i32", "f64"},
+     dot_text,
+     {{1, 16, 16, 32},
+      {1, 32, 32, 64},
+      {1, 1, 256, 256},
+      {4, 64, 64, 64},
+      {1, 256, 256, 256},
+      {1, 1, 4096, 4096},
+      {1, 1024, 1024, 1024},
+      {32, 512, 512, 128},
+      {1, 2048, 2048, 2048},
+      {1, 4096, 4096, 4096}}},
+    {IR_CHOLESKY,
+     {"f32", "f64", "complex<f32>", "complex<f64>"},
+     cholesky_text,
+     {{1, 16}, {1, 48}, {2, 64}, {1, 256}, {16, 128}, {1, 1024}, {1, 4096}}},
+    {IR_TRIANGULAR_SOLVE,
+     {"f32", "f64", "complex<f32>", "complex<f64>"},
+     solve_text,
+     {{1, 16, 16}, {1, 48, 8}, {2, 64, 64}, {1, 256, 256}, {1, 1024, 1}, {1, 1024, 1024}, {1, 4096, 1024}}},
+    {IR_FFT,
+     {"complex<f32>", "complex<f64>", "f32 complex<f32>", "f64 complex<f64>"},
+     fft_text,
+     {{1, 64}, {4, 128}, {16, 256}, {1, 4096}, {64, 1000}, {256, 4096}, {1, 1048576}}},
+};
+
 /* ---- measuring -------------------------------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b) {
@@ -138,55 +170,79 @@ static int ascending(const void *a, const void *b) {
 }
 
 /* Small numbers; the diagonals of square matrices are large, so that factors exist. */
-static int fill(hilo_client *client, const hilo_executable *exe, hilo_buffer **in) {
-    for (size_t i = 0; i < hilo_executable_input_count(exe); i++) {
+static void fill(const hilo_type *t, char *data, size_t nbytes) {
+    const struct ir_dtype_info *info = ir_dtype_get(rt_dtype(t->dtype));
+    size_t parts = info->cls == IR_COMPLEX_CLASS ? 2 : 1, bytes = info->bytes / parts, n = nbytes / bytes;
+    size_t side = t->rank ? (size_t)t->dims[t->rank - 1] : 1;
+    bool square = t->rank > 2 && t->dims[t->rank - 2] == t->dims[t->rank - 1];
+    uint32_t seed = 1;
+    for (size_t k = 0; k < n; k++) {
+        seed = seed * 1664525 + 1013904223;
+        double x = (double)(seed >> 16) / 65536 - 0.5;
+        size_t at = k / parts;
+        if (square && at / side % side == at % side)
+            x = k % parts ? 0 : (double)side;
+        if (info->cls == IR_SINT)
+            data[k] = (char)(seed >> 24);
+        else
+            fp_encode_n_f64(info->fp, &x, data + k * bytes, 1);
+    }
+}
+
+/* The arguments; a GPU's are in its memory. */
+static int make_inputs(hilo_client *client, const hilo_executable *exe, hilo_buffer **in) {
+    hilo_status status = HILO_OK;
+    for (size_t i = 0; i < hilo_executable_input_count(exe) && status == HILO_OK; i++) {
         hilo_type t;
-        hilo_status status = hilo_executable_input_type(exe, i, &t);
+        status = hilo_executable_input_type(exe, i, &t);
         status = status == HILO_OK ? hilo_buffer_create(client, t.dtype, t.dims, t.rank, &in[i]) : status;
-        if (status != HILO_OK)
-            return cli_fail(client, status);
-        enum ir_dtype dtype = rt_dtype(t.dtype);
-        const struct ir_dtype_info *info = ir_dtype_get(dtype);
-        size_t parts = info->cls == IR_COMPLEX_CLASS ? 2 : 1, bytes = info->bytes / parts, n = hilo_buffer_bytes(in[i]) / bytes;
-        size_t side = t.rank ? (size_t)t.dims[t.rank - 1] : 1;
-        bool square = t.rank > 2 && t.dims[t.rank - 2] == t.dims[t.rank - 1];
-        uint32_t seed = 1;
-        char *data = hilo_buffer_data(in[i]);
-        for (size_t k = 0; k < n; k++) {
-            seed = seed * 1664525 + 1013904223;
-            double x = (double)(seed >> 16) / 65536 - 0.5;
-            size_t at = k / parts;
-            if (square && at / side % side == at % side)
-                x = k % parts ? 0 : (double)side;
-            if (info->cls == IR_SINT)
-                data[k] = (char)(seed >> 24);
-            else
-                fp_encode_n_f64(info->fp, &x, data + k * bytes, 1);
+        size_t bytes = status == HILO_OK ? hilo_buffer_bytes(in[i]) : 0;
+        if (status == HILO_OK && !rt_client_on_device(client)) {
+            fill(&t, hilo_buffer_data(in[i]), bytes);
+        } else if (status == HILO_OK) {
+            char *data = cli_alloc(bytes, 1);
+            fill(&t, data, bytes);
+            hilo_buffer_release(in[i]);
+            in[i] = NULL;
+            status = hilo_buffer_from_host(client, t.dtype, t.dims, t.rank, data, NULL, &in[i]);
+            free(data);
         }
     }
-    return CLI_OK;
+    return status == HILO_OK ? CLI_OK : cli_fail(client, status);
+}
+
+/* One run, until the device is done. */
+static hilo_status run(hilo_client *client, hilo_executable *exe, hilo_buffer **in, double *ms) {
+    struct rt_mark *mark = NULL;
+    hilo_buffer *out = NULL;
+    double begin = rt_now_ms();
+    hilo_status status = hilo_execute(exe, NULL, in, hilo_executable_input_count(exe), &out, 1);
+    if (status == HILO_OK)
+        status = rt_client_mark(client, &mark);
+    if (mark)
+        status = rt_mark_wait(client, mark);
+    *ms = rt_now_ms() - begin;
+    hilo_buffer_release(out);
+    return status;
 }
 
 /* The median time of a run, in ns. */
 static int measure(hilo_client *client, hilo_executable *exe, double *ns) {
-    hilo_buffer *in[2] = {NULL, NULL}, *out = NULL;
+    hilo_buffer *in[2] = {NULL, NULL};
     double ms[CALIBRATE_RUNS], total = 0;
-    int code = fill(client, exe, in), n = -3; /* negative: runs that warm up */
-    hilo_timing timing = {0, 0};
-    hilo_execute_options o;
-    hilo_execute_options_init(&o);
-    o.timing = &timing;
+    int code = make_inputs(client, exe, in), n = -3; /* negative: runs that warm up */
     while (code == CLI_OK && n < CALIBRATE_RUNS && (n < 3 || total < CALIBRATE_MS)) {
-        hilo_status status = hilo_execute(exe, &o, in, hilo_executable_input_count(exe), &out, 1);
-        if (status != HILO_OK)
-            code = cli_fail(client, status);
-        hilo_buffer_release(out);
-        out = NULL;
+        double one;
+        hilo_status status = run(client, exe, in, &one);
+        code = status == HILO_OK ? CLI_OK : cli_fail(client, status);
+        n = one > CALIBRATE_LONG_MS && n < 0 ? 0 : n;
         if (n >= 0) {
-            ms[n] = timing.total_ms;
-            total += timing.total_ms;
+            ms[n] = one;
+            total += one;
         }
         n++;
+        if (one > CALIBRATE_LONG_MS)
+            break;
     }
     if (code == CLI_OK) {
         qsort(ms, (size_t)n, sizeof *ms, ascending);
@@ -197,28 +253,89 @@ static int measure(hilo_client *client, hilo_executable *exe, double *ns) {
     return code;
 }
 
+/* Whether a library computes the op where the client's programs run; a product there is a kernel or cuBLASLt's. */
+static bool can(hilo_client *client, const struct ir_module *m, ir_op op, enum lib_external by) {
+    struct lib_match match;
+    bool product = rt_client_on_device(client) && ir_kind(m, op) == IR_DOT_GENERAL;
+    return product ? by == LIB_CUBLASLT && !ext_missing(by) : ext_match(m, op, by, rt_client_gpu(client), &match);
+}
+
+static ir_op op_of(const hilo_module *module, enum ir_op_kind kind) {
+    const struct ir_module *m = rt_module_ir(module);
+    ir_op op = ir_block_get(m, ir_func_body(m, rt_module_functions(module)[0]))->first;
+    while (ir_kind(m, op) != kind)
+        op = ir_op_get(m, op)->next;
+    return op;
+}
+
+/* Makes of a sample's @main a function that is called with what a kernel has computed, and whose result a kernel reads: so what
+   the host computes takes the transfers that it takes in programs. */
+static void call_between_kernels(const hilo_module *module, ir_op op, const char *sample, struct strbuf *out) {
+    static const char name[] = "@main";
+    const struct ir_module *m = rt_module_ir(module);
+    const char *at = strstr(sample, name);
+    uint32_t n = ir_op_get(m, op)->noperands;
+    ir_type result = ir_val_get(m, ir_result(m, op, 0))->type;
+    strbuf_printf(out, "%.*sprivate @sample%sfunc.func @main(", (int)(at - sample), sample, at + sizeof name - 1);
+    for (uint32_t i = 0; i < n; i++) {
+        strbuf_printf(out, "%s%%x%u: ", i ? ", " : "", i);
+        ir_print_type(m, ir_val_get(m, ir_operand(m, op, i))->type, out);
+    }
+    strbuf_puts(out, ") -> ");
+    ir_print_type(m, result, out);
+    strbuf_puts(out, " {\n");
+    for (uint32_t i = 0; i < n; i++) {
+        strbuf_printf(out, "  %%y%u = stablehlo.add %%x%u, %%x%u : ", i, i, i);
+        ir_print_type(m, ir_val_get(m, ir_operand(m, op, i))->type, out);
+        strbuf_puts(out, "\n");
+    }
+    strbuf_printf(out, "  %%r = call @sample(%%y0%s) : (", n > 1 ? ", %y1" : "");
+    for (uint32_t i = 0; i < n; i++) {
+        strbuf_puts(out, i ? ", " : "");
+        ir_print_type(m, ir_val_get(m, ir_operand(m, op, i))->type, out);
+    }
+    strbuf_puts(out, ") -> ");
+    ir_print_type(m, result, out);
+    strbuf_puts(out, "\n  %s = stablehlo.add %r, %r : ");
+    ir_print_type(m, result, out);
+    strbuf_puts(out, "\n  return %s : ");
+    ir_print_type(m, result, out);
+    strbuf_puts(out, "\n}\n");
+}
+
+/* The program of a sample. */
+static int parse(hilo_client *client, const struct sample *s, const char *text, hilo_module **out) {
+    hilo_status status = hilo_module_parse(client, text, strlen(text), NULL, out);
+    if (status == HILO_OK && rt_client_on_device(client) && s->kind != IR_DOT_GENERAL) {
+        struct strbuf whole;
+        strbuf_init(&whole, *rt_client_allocator(client));
+        call_between_kernels(*out, op_of(*out, s->kind), text, &whole);
+        hilo_module_release(*out);
+        *out = NULL;
+        status = whole.failed ? HILO_RESOURCE_EXHAUSTED : hilo_module_parse(client, whole.p, whole.n, NULL, out);
+        strbuf_free(&whole);
+    }
+    return status == HILO_OK ? CLI_OK : cli_fail(client, status);
+}
+
 /* Times of one size for each provider; 0 for those that do not support it. */
 static int measure_size(hilo_client *client, const struct sample *s, const int *size, const char *in, const char *out,
                         struct model_work *work, double *ns) {
     char text[2048];
     hilo_module *module = NULL;
     s->text(size, in, out, text, sizeof text);
-    hilo_status status = hilo_module_parse(client, text, strlen(text), NULL, &module);
-    if (status != HILO_OK)
-        return cli_fail(client, status);
+    int code = parse(client, s, text, &module);
+    if (code != CLI_OK)
+        return code;
     const struct ir_module *m = rt_module_ir(module);
-    ir_op op = ir_block_get(m, ir_func_body(m, rt_module_functions(module)[0]))->first;
-    while (ir_kind(m, op) != s->kind)
-        op = ir_op_get(m, op)->next;
+    ir_op op = op_of(module, s->kind);
     *work = model_work(m, op);
-    int code = CLI_OK;
     for (int by = LIB_OWN; by < LIB_EXTERNAL_COUNT && code == CLI_OK; by++) {
-        struct lib_match match;
         hilo_executable *exe = NULL;
         ns[by] = 0;
-        if (by != LIB_OWN && !ext_match(m, op, (enum lib_external)by, NULL, &match))
+        if (by != LIB_OWN && !can(client, m, op, (enum lib_external)by))
             continue;
-        status = model_compile(client, module, (enum lib_external)by, &exe);
+        hilo_status status = model_compile(client, module, (enum lib_external)by, &exe);
         code = status == HILO_OK ? measure(client, exe, &ns[by]) : cli_fail(client, status);
         hilo_executable_release(exe);
     }
@@ -235,8 +352,11 @@ static int measure_type(hilo_client *client, const struct sample *s, const char 
     const char *out = types[n] ? types + n + 1 : types;
     snprintf(in, sizeof in, "%.*s", (int)n, types);
     int code = CLI_OK;
-    for (; count < CALIBRATE_MOST && s->sizes[count][0] && code == CLI_OK; count++)
+    for (bool more = true; count < CALIBRATE_MOST && s->sizes[count][0] && more && code == CLI_OK; count++) {
         code = measure_size(client, s, s->sizes[count], in, out, &work[count], ns[count]);
+        for (int by = LIB_OWN; by < LIB_EXTERNAL_COUNT && code == CLI_OK && rt_client_on_device(client); by++)
+            more &= count < 2 || ns[count][by] < CALIBRATE_LONG_MS * 1e6;
+    }
     for (int by = LIB_OWN; by < LIB_EXTERNAL_COUNT && code == CLI_OK; by++) {
         size_t k = 0;
         for (size_t i = 0; i < count; i++)
@@ -269,13 +389,15 @@ static double measure_copy(void) {
 static int measure_all(hilo_client *client, struct model *m) {
     int code = CLI_OK;
     double begin = rt_now_ms();
-    bool live = cli_terminal(stderr);
+    bool live = cli_terminal(stderr), gpu = rt_client_on_device(client);
+    const struct sample *s = gpu ? gpu_samples : samples;
+    size_t n = gpu ? sizeof gpu_samples / sizeof *gpu_samples : sizeof samples / sizeof *samples;
     m->copy = measure_copy();
-    for (size_t i = 0; i < sizeof samples / sizeof *samples && code == CLI_OK; i++)
-        for (size_t t = 0; t < 6 && samples[i].types[t] && code == CLI_OK; t++) {
+    for (size_t i = 0; i < n && code == CLI_OK; i++)
+        for (size_t t = 0; t < 6 && s[i].types[t] && code == CLI_OK; t++) {
             fprintf(stderr, live ? "\r\033[Kmeasuring %s %s, %.0f s" : "measuring %s %s, %.0f s\n",
-                    lib_routine_name(ext_routine(samples[i].kind)), samples[i].types[t], (rt_now_ms() - begin) * 1e-3);
-            code = measure_type(client, &samples[i], samples[i].types[t], m);
+                    lib_routine_name(ext_routine(s[i].kind)), s[i].types[t], (rt_now_ms() - begin) * 1e-3);
+            code = measure_type(client, &s[i], s[i].types[t], m);
         }
     if (live)
         fputs("\r\033[K", stderr);
@@ -290,10 +412,10 @@ static const char *rate(double ns, char *out, size_t size) {
     return out;
 }
 
-static void show(const struct model *m) {
+static void show(const hilo_client *client, const struct model *m) {
     char a[32], b[32];
     for (enum lib_external by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++)
-        if (!lib_on_device(by))
+        if (!lib_on_device(by) || rt_client_on_device(client))
             printf("%-9s %s\n", ext_title(by), ext_missing(by) ? ext_missing(by) : ext_version(by));
     printf("copies    %s GB/s\n\n%-17s %-13s %-9s %10s %10s %10s\n", rate(m->copy, a, sizeof a), "routine", "type", "by",
            "fixed us", "Gflop/s", "GB/s");
@@ -326,20 +448,19 @@ static int calibrate(hilo_client *client, const struct calibrate_options *o) {
         diag_clear(&d);
     }
     if (code == CLI_OK)
-        show(m);
+        show(client, m);
     free(m);
     return code;
 }
 
 static int calibrate_main(const struct cli_command *self, int argc, char **argv) {
-    struct calibrate_options o = {.show = false};
-    struct cli_compile one = CLI_COMPILE_DEFAULTS;
+    struct calibrate_options o = {.compile = CLI_COMPILE_DEFAULTS};
     struct cli_texts operands;
     hilo_client *client = NULL;
-    one.threads = 1;
     int code = cli_options(self, argc, argv, &o, &operands);
+    o.compile.threads = !o.compile.device || strcmp(o.compile.device, "cpu") == 0; /* beside a GPU the host has all of them */
     if (code < 0)
-        code = cli_client(&one, &client);
+        code = cli_client(&o.compile, &client);
     if (client)
         code = calibrate(client, &o);
     hilo_client_release(client);
@@ -348,6 +469,7 @@ static int calibrate_main(const struct cli_command *self, int argc, char **argv)
 }
 
 static const struct cli_option options[] = {
+    CLI_DEVICE_OPTION(struct calibrate_options, compile),
     {"--show", NULL, CLI_FLAG, offsetof(struct calibrate_options, show), "print the stored measurements"}, {0}};
 
 const struct cli_command cli_calibrate = {
@@ -364,7 +486,12 @@ const struct cli_command cli_calibrate = {
             "with the lowest expected time, which `hilo explain` shows. It takes about ten seconds on an idle machine.\n"
             "Repeat it after an upgrade: measurements of another processor or of other library versions are ignored.\n"
             "\n"
-            "To remove the measurements, delete the file `calibration` in the directory that `hilo cache path` prints.\n",
+            "With --device gpu it measures, for programs that run there, products by kernels and by cuBLASLt; and factors,\n"
+            "solves and transforms by cuSOLVER, cuBLAS and cuFFT, and on the host with their transfers.\n"
+            "\n"
+            "To remove the measurements, delete the files `calibration` and `calibration-gpu` in the directory that\n"
+            "`hilo cache path` prints.\n",
     .examples = "  hilo calibrate\n"
+                "  hilo calibrate --device gpu\n"
                 "  hilo calibrate --show\n",
 };

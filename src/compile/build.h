@@ -24,6 +24,7 @@ struct build_kernel {
 /* The provider chosen for an op, of those that can compute it. */
 struct build_choice {
     struct lib_match match;       /* by whom; LIB_OWN: hilo's code, be it a kernel or a routine */
+    enum lib_external by;         /* the same; cuBLASLt where that is expected to compute a kernel's product faster */
     double ns[LIB_EXTERNAL_COUNT]; /* what the model expects of each; below 0 = not asked */
 };
 
@@ -59,7 +60,7 @@ struct build {
     bool batch_invariant;           /* rows of products: see hilo_compile_options */
     bool on_device; /* kernels are launched on a GPU */
     const hilo_client *gpu_client;  /* whose GPU's libraries may compute steps; NULL = none may */
-    bool library_products;          /* cuBLASLt is there for kernels */
+    bool library_products;          /* cuBLASLt is asked for products of kernels */
     struct {
         void **v;
         uint32_t n, cap;

@@ -97,9 +97,10 @@ static void add_calibration(struct blake2 *b, const hilo_client *client) {
         file_close(&file);
     }
     diag_clear(&d);
-    add_text(b, getenv("HILO_ONEDNN_PATH"));
-    add_text(b, getenv("HILO_OPENBLAS_PATH"));
-    add_text(b, getenv("HILO_FFTW_PATH"));
+    static const char *const paths[] = {"HILO_ONEDNN_PATH", "HILO_OPENBLAS_PATH", "HILO_FFTW_PATH", "HILO_CUBLASLT_PATH",
+                                        "HILO_CUFFT_PATH", "HILO_CUSOLVER_PATH", "HILO_CUBLAS_PATH"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        add_text(b, getenv(paths[i]));
 }
 
 struct cached {
@@ -156,9 +157,19 @@ static void key_specialisations(const struct cached *c, hilo_executable *exe) {
     memcpy(exe->key, c->key, RT_KEY_BYTES);
 }
 
+/* Whether it is whole in a file, which has no products by libraries. */
+static bool is_whole(const struct plan *p) {
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        if (p->steps[i].kind == PLAN_KERNEL && p->steps[i].kernel->library)
+            return false;
+    return true;
+}
+
 /* Evaluated plans are not cached: a compiler that is installed later, or the shapes of a run, may give better ones. */
 static hilo_status compile_and_keep(struct cached *c, hilo_module *module, hilo_executable **out) {
     HILO_TRY(compile_module(c->client, module, c->o, NULL, c->d, out));
+    if (c->on && !is_whole(&(*out)->plan))
+        return HILO_OK;
     if (c->on && !(*out)->plan.evaluated)
         rt_store_put(c->client, *out, c->key);
     else if (c->on)

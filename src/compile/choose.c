@@ -8,7 +8,21 @@ static double handed_on(const struct build *b, ir_op op) {
     return lower_supports(b->m, op) && ir_type_bytes(ir_val_type(b->m, v), &bytes) ? b->model->copy * (double)bytes : 0;
 }
 
+/* A product of a GPU's, by its kernel or by cuBLASLt; whether that takes it is seen when it is prepared (product.c). */
+static bool choose_product(const struct build *b, ir_op op, struct build_choice *c) {
+    const struct model_cost *cost =
+        b->model->cost[LIB_DOT_GENERAL][ir_val_type(b->m, ir_operand(b->m, op, 0))->dtype];
+    struct model_work work = model_work(b->m, op);
+    if (!cost[LIB_OWN].known || !cost[LIB_CUBLASLT].known)
+        return false;
+    c->ns[LIB_OWN] = model_ns(&cost[LIB_OWN], &work);
+    c->ns[LIB_CUBLASLT] = model_ns(&cost[LIB_CUBLASLT], &work);
+    c->by = c->ns[LIB_CUBLASLT] < c->ns[LIB_OWN] ? LIB_CUBLASLT : LIB_OWN;
+    return true;
+}
+
 static bool choose_cheapest(struct build *b, ir_op op, struct build_choice *c) {
+    struct gpu *gpu = b->gpu_client ? rt_client_gpu(b->gpu_client) : NULL;
     const struct model *model = b->model;
     struct model_work work = model_work(b->m, op);
     enum ir_dtype type = ir_val_type(b->m, ir_operand(b->m, op, 0))->dtype;
@@ -16,7 +30,7 @@ static bool choose_cheapest(struct build *b, ir_op op, struct build_choice *c) {
     double least = 0;
     for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++) {
         struct lib_match match;
-        if (lib_on_device((enum lib_external)by) || !ext_match(b->m, op, (enum lib_external)by, NULL, &match))
+        if (!ext_match(b->m, op, (enum lib_external)by, gpu, &match))
             continue;
         const struct model_cost *own = &model->cost[match.routine][type][LIB_OWN],
                                 *theirs = &model->cost[match.routine][type][by];
@@ -33,6 +47,7 @@ static bool choose_cheapest(struct build *b, ir_op op, struct build_choice *c) {
             least = c->ns[by];
             c->match = match;
             c->match.ns = least;
+            c->by = match.by;
         }
     }
     return found;
@@ -45,8 +60,10 @@ static bool choose_first(struct build *b, ir_op op, struct build_choice *c) {
             continue;
         if (ext_does((enum lib_external)by, ir_kind(b->m, op)) && ext_missing((enum lib_external)by))
             b->wanted |= 1u << by;
-        if (ext_match(b->m, op, (enum lib_external)by, gpu, &c->match))
+        if (ext_match(b->m, op, (enum lib_external)by, gpu, &c->match)) {
+            c->by = c->match.by;
             return true;
+        }
     }
     return false;
 }
@@ -54,7 +71,8 @@ static bool choose_first(struct build *b, ir_op op, struct build_choice *c) {
 const struct build_choice *build_choose(struct build *b, ir_op op) {
     if (b->libraries == BUILD_OWN || b->level == 0 || ext_routine(ir_kind(b->m, op)) == LIB_NONE)
         return NULL;
-    if (b->on_device && lower_supports(b->m, op)) /* libraries of the host are for what would be there anyway */
+    bool product = b->library_products && b->libraries == BUILD_CHEAPEST && ir_kind(b->m, op) == IR_DOT_GENERAL;
+    if (b->on_device && lower_supports(b->m, op) && !product) /* libraries of the host are for what would be there anyway */
         return NULL;
     uint32_t known = opt_ids_get(&b->chosen, op.i);
     if (known)
@@ -62,7 +80,9 @@ const struct build_choice *build_choose(struct build *b, ir_op op) {
     struct build_choice *c = ARENA_NEW(b->a, struct build_choice);
     for (int by = 0; by < LIB_EXTERNAL_COUNT; by++)
         c->ns[by] = -1;
-    bool found = b->libraries == BUILD_CHEAPEST ? choose_cheapest(b, op, c) : choose_first(b, op, c);
+    bool found = b->on_device && lower_supports(b->m, op)  ? choose_product(b, op, c)
+                 : b->libraries == BUILD_CHEAPEST           ? choose_cheapest(b, op, c)
+                                                            : choose_first(b, op, c);
     c = found ? c : NULL;
     ARENA_PUSH(b->a, &b->choices, c);
     opt_ids_set(&b->chosen, op.i, b->choices.n);

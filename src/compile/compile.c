@@ -5,7 +5,6 @@
 #include "compile/code.h"
 #include "compile/dump.h"
 #include "compile/remat.h"
-#include "external/cublaslt.h"
 #include "opt/opt.h"
 #include "read/hlo/write.h"
 #include "runtime/runtime.h"
@@ -382,7 +381,7 @@ static void choose_libraries(const struct compile *c, struct build *b) {
         b->library = c->by;
     } else if (c->o->backend == HILO_BACKEND_LIBRARY) {
         b->libraries = BUILD_ANY;
-    } else if (c->o->backend == HILO_BACKEND_AUTO && !target_name(c) && (!c->text || wants_program(c))) {
+    } else if (c->o->backend == HILO_BACKEND_AUTO && !c->machine && !c->o->target_cpu && (!c->text || wants_program(c))) {
         struct model *model = ARENA_NEW(b->a, struct model);
         const char *missing = model_load(c->exe->client, model, why, sizeof why);
         b->model = model;
@@ -445,12 +444,10 @@ static bool can_plan(const struct compile *c, ir_op entry, const struct ir_modul
 
 /* Those of the client's GPU. */
 static void choose_gpu_libraries(const struct compile *c, struct build *b) {
-    const char *missing = ext_cublaslt_missing();
+    bool wanted = b->libraries != BUILD_ONE || b->library == LIB_CUBLASLT, missing = wanted && ext_missing(LIB_CUBLASLT);
     b->gpu_client = c->exe->client;
-    b->library_products = !missing;
-    if (missing)
-        rt_log(c->exe->client, HILO_LOG_WARNING,
-               "backend 'library': no cuBLASLt (NVIDIA's CUDA toolkit): %s; hilo's own code is used", missing);
+    b->library_products = wanted && !missing;
+    b->wanted |= missing && b->libraries == BUILD_ANY ? 1u << LIB_CUBLASLT : 0;
 }
 
 /* A plan of kernels, routines and single evaluations; of one evaluation if the backend requires it, if sizes of arguments are
@@ -473,7 +470,7 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     hilo_status status = choose_target(b, target_name(c), exe->client->threads, interpret);
     b->on_device = status == HILO_OK && b->target->isa == TARGET_NVPTX && !interpret;
     b->cubins = b->on_device && c->o->target_cpu; /* ahead of time */
-    if (b->on_device && !c->o->target_cpu && !c->machine && !c->text && b->libraries == BUILD_ANY && c->o->level > 0)
+    if (b->on_device && !c->o->target_cpu && !c->machine && !c->text && b->libraries != BUILD_OWN && c->o->level > 0)
         choose_gpu_libraries(c, b);
     if (status == HILO_OK && c->machine)
         status = choose_units(c, b);

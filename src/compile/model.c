@@ -14,20 +14,24 @@
 enum { MODEL_PATH = 4096 };
 
 bool model_path(const hilo_client *client, char *out, size_t size) {
-    int n = client->store.dir ? snprintf(out, size, "%s/calibration", client->store.dir) : -1;
+    const char *of = client->gpu ? "-gpu" : "";
+    int n = client->store.dir ? snprintf(out, size, "%s/calibration%s", client->store.dir, of) : -1;
     return n > 0 && (size_t)n < size;
 }
 
-/* The lines that must be as they are here: the processor, and the libraries that are there. */
-static void put_here(struct strbuf *out) {
+/* The lines that must be as they are here: the processor, the GPU that is used, and the libraries that are there. */
+static void put_here(const hilo_client *client, struct strbuf *out) {
+    const char *gpu = rt_client_device_name(client);
     char features[2048];
     target_cpu_list(features, sizeof features);
     strbuf_printf(out, MODEL_MAGIC "machine %s %s", target_cpu_machine(), features);
     strbuf_printf(out, "\ncores %u\n", target_cores());
+    if (gpu)
+        strbuf_printf(out, "gpu %s %s\n", rt_client_gpu_target(client), gpu);
     for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++)
-        if (!lib_on_device((enum lib_external)by))
+        if (gpu || !lib_on_device((enum lib_external)by))
             strbuf_printf(out, "library %s %s\n", ext_title((enum lib_external)by),
-                      ext_missing((enum lib_external)by) ? "none" : ext_version((enum lib_external)by));
+                          ext_missing((enum lib_external)by) ? "none" : ext_version((enum lib_external)by));
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */
@@ -80,7 +84,6 @@ static const char *read_text(char *text, const struct strbuf *here, struct model
         if (!read_cost(line, strchr(line, '\0'), m) &&
             !(strncmp(line, "copy", 4) == 0 && read_numbers(line + 4, strchr(line, '\0'), &m->copy, 1)))
             return "it is damaged";
-    m->cores = target_cores();
     m->there = true;
     return NULL;
 }
@@ -101,7 +104,7 @@ const char *model_load(const hilo_client *client, struct model *out, char *why, 
     struct strbuf here, text;
     strbuf_init(&here, client->al);
     strbuf_init(&text, client->al);
-    put_here(&here);
+    put_here(client, &here);
     strbuf_str(&text, file.text);
     const char *problem = here.failed || text.failed || !text.p ? "out of memory" : read_text(text.p, &here, out);
     if (problem)
@@ -109,12 +112,13 @@ const char *model_load(const hilo_client *client, struct model *out, char *why, 
     strbuf_free(&here);
     strbuf_free(&text);
     file_close(&file);
+    out->cores = client->gpu ? 1 : target_cores();
     return out->there ? NULL : why;
 }
 
 /* Appends it as it is kept, with what it depends on. */
-static void model_print(const struct model *m, struct strbuf *out) {
-    put_here(out);
+static void model_print(const hilo_client *client, const struct model *m, struct strbuf *out) {
+    put_here(client, out);
     strbuf_puts(out, "copy");
     put_number(out, m->copy);
     strbuf_puts(out, "\n");
@@ -139,7 +143,7 @@ hilo_status model_store(const hilo_client *client, const struct model *m, struct
     if (!model_path(client, path, sizeof path) || !rt_store_make(&client->store))
         return diag_error(d, HILO_UNAVAILABLE, "there is no cache directory to keep it in");
     strbuf_init(&text, client->al);
-    model_print(m, &text);
+    model_print(client, m, &text);
     hilo_status status = text.failed ? HILO_RESOURCE_EXHAUSTED : file_write(path, (struct str){text.p, text.n}, d);
     strbuf_free(&text);
     return status;

@@ -1,8 +1,10 @@
 /* Which steps are left to installed libraries: what `hilo calibrate` has measured on this machine, and what it is good for.
  *
  * The time of an op is fixed + work × flops + bytes × what it reads and writes, for each routine, type of elements and
- * provider: hilo's own code, or a library. The numbers are those of one thread. They are kept as lines of text in the directory
- * of the compile cache, with the processor and the versions of the libraries, and count for nothing where those are others. */
+ * provider: hilo's own code, or a library. The numbers are those of one thread; of a GPU those of a run, with all threads where
+ * the host computes, and its transfers. They are kept as lines of text in the directory of the compile cache, in a file for the
+ * processor and one for a GPU, with the processor, the GPU and the versions of the libraries, and count for nothing where those
+ * are others. */
 #ifndef HILO_COMPILE_MODEL_H
 #define HILO_COMPILE_MODEL_H
 
@@ -16,7 +18,7 @@ struct model_cost {
 
 struct model {
     bool there;
-    double cores; /* of the machine */
+    double cores; /* of the machine, by which times of one thread may be divided */
     double copy;  /* ns a byte that is written and read again */
     struct model_cost cost[LIB_ROUTINE_COUNT][IR_DTYPE_COUNT][LIB_EXTERNAL_COUNT];
 };

@@ -81,7 +81,7 @@ static size_t choice_text(const struct build_choice *c, char *out, size_t size) 
     *out = '\0';
     for (int pass = 0; pass < 2; pass++)
         for (int by = LIB_OWN; by < LIB_EXTERNAL_COUNT && n < size; by++)
-            if (c->ns[by] >= 0 && (by == (int)c->match.by) == (pass == 0))
+            if (c->ns[by] >= 0 && (by == (int)c->by) == (pass == 0))
                 n += (size_t)snprintf(out + n, size - n, "%s%s %.4f ms", n ? ", " : "expected: ",
                                       ext_title((enum lib_external)by), c->ns[by] * 1e-6);
     return n;

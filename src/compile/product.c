@@ -48,6 +48,9 @@ const struct plan_library *build_product(struct build *b, const struct fuse_kern
     struct ext_product p = {.bias = -1};
     struct diag_list d;
     ir_val bias;
+    const struct build_choice *c = b->libraries == BUILD_CHEAPEST ? build_choose(b, k->anchor) : NULL;
+    if (b->libraries == BUILD_CHEAPEST && (!c || c->by != LIB_CUBLASLT))
+        return NULL;
     if (k->schedule != FUSE_CONTRACT || k->anchor_map || b->now.nkernels != 1 || k->outs.n != 1 ||
         !dot_axes_of(m, k->anchor, &p.axes) ||
         !epilogue(m, k->outs.v[0], ir_result(m, k->anchor, 0), &p, &bias))

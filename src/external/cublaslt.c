@@ -82,9 +82,9 @@ static void cublaslt_open(void) {
         snprintf(cublaslt_state.opened.version, sizeof cublaslt_state.opened.version, "%zu", cublaslt_state.table.version());
 }
 
-const char *ext_cublaslt_missing(void) {
+const struct ext_opened *ext_open_cublaslt(void) {
     pthread_once(&cublaslt_state.once, cublaslt_open);
-    return *cublaslt_state.opened.why ? cublaslt_state.opened.why : NULL;
+    return &cublaslt_state.opened;
 }
 
 static hilo_status check(int error, const char *call, struct diag_list *d) {
@@ -241,7 +241,7 @@ hilo_status ext_product_prepare(const struct ext_product *p, struct gpu *g, stru
     const struct side left = {{stride(&v->depth, true), stride(&v->rows, true)}, {v->depth.count, v->rows.count}},
                       right = {{stride(&v->columns, false), stride(&v->depth, false)}, {v->columns.count, v->depth.count}};
     struct stored a, b;
-    const char *why = ext_cublaslt_missing();
+    const char *why = ext_missing(LIB_CUBLASLT);
     if (why)
         return diag_error(d, HILO_UNAVAILABLE, "no cuBLASLt: %s", why);
     if (!has_types(v->in, v->out) || !has_one_stride(&v->batch) || !has_one_stride(&v->rows) ||

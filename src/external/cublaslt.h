@@ -1,4 +1,4 @@
-/* Products on a GPU by cuBLASLt, where it is installed. */
+/* Products on a GPU by cuBLASLt, where it is installed: ext_missing(LIB_CUBLASLT). */
 #ifndef HILO_EXTERNAL_CUBLASLT_H
 #define HILO_EXTERNAL_CUBLASLT_H
 
@@ -13,8 +13,6 @@ struct ext_product {
     int a, b, out;
 };
 
-/* Opens it once for the process. NULL when it is there; else why not, one line. */
-const char *ext_cublaslt_missing(void);
 /* Prepares a product for a device, whose context becomes the calling thread's. UNIMPLEMENTED for what cuBLASLt does not
    compute, or not in a way that gives the same bits each time. Freed by _release, before gpu_close. */
 hilo_status ext_product_prepare(const struct ext_product *p, struct gpu *g, struct diag_list *d, void **out);

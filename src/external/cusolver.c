@@ -16,12 +16,13 @@
 /* Values of cublas_api.h and cusolver_common.h. */
 enum { SIDE_LEFT = 0, SIDE_RIGHT = 1, FILL_LOWER = 0, FILL_UPPER = 1, DIAG_NON_UNIT = 0, DIAG_UNIT = 1 };
 enum { OP_N = 0, OP_T = 1, OP_C = 2 };
+enum { MAJOR_VERSION = 0, PATCH_LEVEL = 2 }; /* libraryPropertyType */
 enum { TYPES = 4 }; /* f32, f64, complex of both: the order of the tables */
 enum { ALIGN = 16, AREA_ALIGN = 256, MOST_BATCHES = 64, THREADS = 256, BLOCKS = 1024 };
 enum { MOST = 46340 }; /* rows: numbers of a matrix fit 31 bits, as do the parameters */
 
 struct cublas {
-    int (*version)(void *handle, int *version);
+    int (*property)(int which, int *value);
     const char *(*status_name)(int status);
     int (*create)(void **handle);
     int (*destroy)(void *handle);
@@ -31,7 +32,7 @@ struct cublas {
 };
 #define FUNCTION(name, field) {"cublas" name, offsetof(struct cublas, field), false}
 static const struct ext_function cublas_functions[] = {
-    FUNCTION("GetVersion_v2", version), FUNCTION("GetStatusName", status_name), FUNCTION("Create_v2", create),
+    FUNCTION("GetProperty", property),  FUNCTION("GetStatusName", status_name), FUNCTION("Create_v2", create),
     FUNCTION("Destroy_v2", destroy),    FUNCTION("SetStream_v2", stream),       FUNCTION("Strsm_v2", trsm[0]),
     FUNCTION("Dtrsm_v2", trsm[1]),      FUNCTION("Ctrsm_v2", trsm[2]),          FUNCTION("Ztrsm_v2", trsm[3]),
 };
@@ -73,11 +74,15 @@ static struct {
     struct ext_opened opened;
 } cusolver_state = {.once = PTHREAD_ONCE_INIT};
 
-/* Its version is known to a handle alone, which takes a device. */
 static void cublas_open(void) {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", NULL};
-    (void)ext_open("HILO_CUBLAS_PATH", names, cublas_functions, sizeof cublas_functions / sizeof *cublas_functions,
-                   &cublas_state.table, &cublas_state.opened);
+    int v[3] = {0};
+    if (!ext_open("HILO_CUBLAS_PATH", names, cublas_functions, sizeof cublas_functions / sizeof *cublas_functions,
+                  &cublas_state.table, &cublas_state.opened))
+        return;
+    for (int which = MAJOR_VERSION; which <= PATCH_LEVEL; which++)
+        (void)cublas_state.table.property(which, &v[which]);
+    snprintf(cublas_state.opened.version, sizeof cublas_state.opened.version, "%d.%d.%d", v[0], v[1], v[2]);
 }
 
 static void cusolver_open(void) {

@@ -1,6 +1,7 @@
 /* Buffers of a GPU's client, on a stand-in for its driver (HILO_CUDA_PATH). */
 #include "../gpu/stand_in.h"
 #include "external/cublaslt.h"
+#include "external/external.h"
 #include "gpu/gpu.h"
 #include "hilo.h"
 #include "runtime/internal.h"
@@ -471,8 +472,8 @@ static void products_of_a_library(void **state) {
     (void)state;
     fake = stand_in();
     diag_init(&d, mem_system_allocator());
-    if (ext_cublaslt_missing())
-        SKIP_BECAUSE("HILO_CUBLASLT_PATH names no stand-in: %s", ext_cublaslt_missing());
+    if (ext_missing(LIB_CUBLASLT))
+        SKIP_BECAUSE("HILO_CUBLASLT_PATH names no stand-in: %s", ext_missing(LIB_CUBLASLT));
     assert_int_equal(gpu_open(0, &d.al, &d, &g), HILO_OK);
     assert_int_equal(gpu_stream(g, &d, &stream), HILO_OK);
     assert_int_equal(gpu_alloc(g, sizeof x + 16, "the test", &d, &place), HILO_OK);

@@ -1,0 +1,83 @@
+#!/bin/sh
+# hilo calibrate --device gpu, and what --backend auto makes of it, on the stand-ins for the driver and the libraries.
+. "$(dirname "$0")/common.inc"
+tests=$(dirname "$HILO")/tests
+export HILO_CUDA_PATH="$tests/libcuda.so.1" HILO_CUFFT_PATH="$tests" HILO_CUBLASLT_PATH="$tests" HILO_CUSOLVER_PATH="$tests"
+export HILO_CUBLAS_PATH="$tests" HILO_ONEDNN_PATH= HILO_OPENBLAS_PATH= HILO_FFTW_PATH= HILO_CACHE_DIR="$dir/cache"
+export HILO_FAKE_CUDA_REPORT="$dir/cuda"
+needs_code_generator
+
+cat >p.mlir <<'EOP'
+func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xcomplex<f32>>) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = stablehlo.add %a, %a : tensor<64x64xf32>
+  %2 = stablehlo.complex %1, %1 : tensor<64x64xcomplex<f32>>
+  %3 = stablehlo.fft %2, type = FFT, length = [64] : (tensor<64x64xcomplex<f32>>) -> tensor<64x64xcomplex<f32>>
+  %4 = stablehlo.multiply %3, %3 : tensor<64x64xcomplex<f32>>
+  return %0, %4 : tensor<64x64xf32>, tensor<64x64xcomplex<f32>>
+}
+EOP
+
+# ---- nothing was measured: hilo's own code
+exits 1 calibrate --device gpu --show
+says 'calibration: there is none'
+exits 0 explain p.mlir --device gpu
+says '2 transfers'
+exits 3 calibrate --device nowhere
+
+# ---- what is measured, kept, and shown; the processor's is another file
+exits 0 calibrate --device gpu
+says 'cuBLASLt  130000' 'cuSOLVER  12000' 'cuBLAS    13.0.0' 'measuring fft' 'measuring dot_general f16'
+for row in 'dot_general f16 cuBLASLt' 'dot_general i8 hilo' 'cholesky complex<f64> cuSOLVER' 'triangular_solve f64 cuBLAS' \
+    'fft f32 cuFFT' 'fft complex<f64> hilo'; do
+    if grep -q "^$row " cache/calibration-gpu; then pass; else fail "no $row"; fi
+done
+if grep -q ' leaks 0 ' cuda; then pass; else fail "leaks: $(cat cuda)"; fi
+cp cache/calibration-gpu good
+"$HILO" calibrate --device gpu --show >shown 2>err
+cmp -s shown out && pass || fail 'what was measured and what is shown differ'
+exits 1 calibrate --show
+says 'calibration: there is none'
+
+# prefers LIBRARIES: a calibration by which these cost nothing, and all others a second
+prefers() {
+    awk -v free="$1" '/^(dot_general|fft|cholesky|triangular_solve) / {$4 = index(free, $3) ? 0 : 1e9; $5 = $6 = 0} 1' good \
+        >cache/calibration-gpu
+}
+
+# ---- who is cheaper is chosen, each by itself
+prefers hilo
+exits 0 explain p.mlir --device gpu
+says '2 transfers' 'expected: hilo 0.0000 ms, cuBLASLt 1000.0000 ms' 'expected: hilo 0.0000 ms, cuFFT 1000.0000 ms'
+exits 0 compile p.mlir --device gpu --emit plan
+if grep -q 'cufft\|by cuBLASLt' out; then fail 'libraries are used'; else pass; fi
+prefers cuBLASLt
+exits 0 compile p.mlir --device gpu --emit plan
+says 'by cuBLASLt'
+if grep -q 'cufft' out; then fail 'cuFFT is used'; else pass; fi
+prefers 'cuBLASLt cuFFT'
+exits 0 explain p.mlir --device gpu
+says '0 transfers' 'cufft.fft' 'expected: cuBLASLt 0.0000 ms, hilo 1000.0000 ms' 'expected: cuFFT 0.0000 ms, hilo 1000.0000 ms'
+exits 0 explain p.mlir --device gpu --backend codegen
+says '2 transfers'
+exits 0 run p.mlir --device gpu --input random:1 --compare reference
+
+# ---- a program with such a product is compiled each time: files have kernels alone; one without is kept
+exits 0 run p.mlir --device gpu --input random:1 --timing 1 --json
+exits 0 run p.mlir --device gpu --input random:1 --timing 1 --json
+says '"cached":false'
+prefers cuFFT
+exits 0 run p.mlir --device gpu --input random:1 --timing 1 --json
+says '"cached":false'
+exits 0 run p.mlir --device gpu --input random:1 --timing 1 --json
+says '"cached":true'
+exits 0 run p.mlir --device gpu --input random:1 --compare reference
+
+# ---- another GPU's, or other libraries'
+sed 's/^gpu .*/gpu sm_90 abacus/' good >cache/calibration-gpu
+exits 1 calibrate --device gpu --show
+says 'it was made with another processor or other libraries'
+cp good cache/calibration-gpu
+(HILO_CUFFT_PATH= "$HILO" calibrate --device gpu --show >out 2>err)
+says 'it was made with another processor or other libraries'
+finish
