@@ -2,6 +2,10 @@
  * of the input are multiplied by vectors of weights. Lanes run along the features where they are contiguous in the result
  * (NHWC); else along the last spatial dimension (NCHW), and weights are the same in all of them.
  *
+ * An iteration of the grid takes some units, such as rows, of some lanes. Where lanes are features, each vector of them takes
+ * all units before the next one is begun, so that what windows of neighbouring units share stays in the L1 cache; and there are
+ * rather more parts of the features than of the units, whose ends are read twice.
+ *
  * A register tile is a line of output positions along one more spatial dimension. Under one tap of the other dimensions, each
  * vector of the input that the tile's windows cover is loaded once and multiplied for all of the windows that it is in. The
  * input is read in place: at either end of the dimension the loop body is a copy in which products of padding are left out. */
@@ -10,6 +14,7 @@
 enum {
     DEPTHWISE_TILE = TORTURED(TORTURE_TILE, 14), /* positions of a register tile, at most, */
     DEPTHWISE_PRODUCTS = 144,                    /* and products of it under one tap of the other dimensions */
+    DEPTHWISE_UNITS = TORTURED(1, 4),            /* of a block, unless there would be too few tasks */
     DEPTHWISE_WORK = TORTURED(TORTURE_PART, 1 << 13)
 };
 
@@ -177,14 +182,15 @@ static void tile(struct depthwise *d, kir_val first, bool inside, kir_val begin,
     struct contraction *c = d->c;
     struct lower *l = c->l;
     struct axis *along = &c->result[d->v->dim[d->along].axis], *lanes = &c->result[lane_axis(d)];
-    lanes->at = lower_add(l, begin, kir_loop_to(l->k, KIR_VECTOR, count, (uint32_t)d->lanes));
+    if (d->planes)
+        lanes->at = lower_add(l, begin, kir_loop_to(l->k, KIR_VECTOR, count, (uint32_t)d->lanes));
     struct place t = {first, kir_reg(l->k, contract_zero(c), d->tile), inside};
     along->at = first;
     multiply(d, &t);
     kir_val r = kir_loop(l->k, KIR_UNROLLED, d->tile, 0);
     along->at = lower_add(l, first, r);
     contract_finish(c, kir_get_reg(l->k, t.reg, r));
-    lower_close(l, 2);
+    lower_close(l, 1 + d->planes);
 }
 
 /* All tiles of a line: the first and the last ones at constant positions where windows leave the input there. */
@@ -251,6 +257,31 @@ static bool find_tile(struct depthwise *d) {
     return best > 0;
 }
 
+/* Units of a block and parts of the lanes, for about `wanted` tasks. Vectors of features are divided among tasks first; but a
+   core has its own units, which it computed in the step before, and the L2 cache holds a block's units of all features. */
+static void divide(struct depthwise *d, int64_t wanted) {
+    const struct contraction *c = d->c;
+    const struct target *t = c->l->target;
+    int64_t units = d->units.size, blocks = wanted, size = c->result[lane_axis(d)].size, most = ceil_of(size, d->lanes);
+    if (!d->planes) {
+        double elements = (double)ir_val_count(c->l->m, ir_operand(c->l->m, c->op, 0)) +
+                          (double)ir_val_count(c->l->m, ir_result(c->l->m, c->op, 0));
+        double far = elements * (kir_type_bits(c->acc) / 8) / (double)t->l2_bytes;
+        int64_t rows = units / DEPTHWISE_UNITS;
+        blocks = rows < t->cores ? rows : t->cores;
+        blocks = blocks > wanted ? wanted : blocks;
+        blocks = blocks * most < wanted ? ceil_of(wanted, most) : blocks;
+        blocks = (double)blocks >= far ? blocks : far < (double)rows ? (int64_t)far : rows;
+        blocks = blocks < 1 ? 1 : blocks;
+    }
+    d->block = ceil_of(units, blocks);
+    blocks = ceil_of(units, d->block);
+    d->parts = wanted > blocks ? ceil_of(wanted, blocks) : 1;
+    d->parts = d->parts > most ? most : d->parts;
+    d->part = ceil_of(most, d->parts) * d->lanes;
+    d->parts = ceil_of(size, d->part);
+}
+
 static bool find(struct depthwise *d) {
     struct contraction *c = d->c;
     const struct conv *v = d->v;
@@ -281,14 +312,9 @@ static bool find(struct depthwise *d) {
             contract_add_axis(c, &d->units, v->dim[i].axis);
     if (d->planes)
         contract_add_axis(c, &d->units, v->feature);
-    int64_t wanted = 2 * target->cores > target->tasks ? 2 * target->cores : target->tasks, size = c->result[lane_axis(d)].size;
+    int64_t wanted = 2 * target->cores > target->tasks ? 2 * target->cores : target->tasks;
     wanted = work * (double)lines < (double)target->parallel_ops ? 1 : wanted;
-    d->block = ceil_of(d->units.size, wanted);
-    int64_t blocks = ceil_of(d->units.size, d->block), most = ceil_of(size, vector);
-    d->parts = wanted > blocks ? ceil_of(wanted, blocks) : 1;
-    d->parts = d->parts > most ? most : d->parts;
-    d->part = ceil_of(most, d->parts) * vector;
-    d->parts = ceil_of(size, d->part);
+    divide(d, wanted);
     return true;
 }
 
@@ -303,9 +329,13 @@ bool contract_depthwise(struct contraction *c) {
     kir_val at[2];
     lower_grid_nd(l, dims, 2, at);
     kir_val first = lower_mul(l, at[0], d.block), begin = lower_mul(l, at[1], d.part);
+    kir_val count = lower_extent(l, begin, d.part, c->result[lane_axis(&d)].size), lane = begin;
+    if (!d.planes)
+        lane = lower_add(l, begin, kir_loop_to(l->k, KIR_VECTOR, count, (uint32_t)d.lanes));
     kir_val unit = lower_add(l, first, kir_loop_to(l->k, KIR_SERIAL, lower_extent(l, first, d.block, d.units.size), 0));
     contract_set(c, &d.units, unit);
-    tiles(&d, begin, lower_extent(l, begin, d.part, c->result[lane_axis(&d)].size));
-    lower_close(l, 2);
+    c->result[lane_axis(&d)].at = lane;
+    tiles(&d, begin, count);
+    lower_close(l, 2 + !d.planes);
     return true;
 }
