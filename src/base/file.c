@@ -198,9 +198,14 @@ void file_put(struct file_out *o, const void *bytes, size_t n) {
     }
 }
 
+void file_flush(struct file_out *o) {
+    file_put_all(o, o->buffer, o->n);
+    o->n = 0;
+}
+
 hilo_status file_commit(struct file_out *o, bool keep, struct diag_list *d) {
     if (keep)
-        file_put_all(o, o->buffer, o->n);
+        file_flush(o);
     if (close(o->fd) != 0 && !o->error)
         o->error = errno;
     bool done = keep && !o->error && (!o->temporary[0] || rename(o->temporary, o->target) == 0);

@@ -41,6 +41,8 @@ struct file_out {
 hilo_status file_create(const char *path, struct diag_list *d, struct file_out *out);
 /* Appends; errors are reported by file_commit. */
 void file_put(struct file_out *o, const void *bytes, size_t n);
+/* Writes what is in the buffer. */
+void file_flush(struct file_out *o);
 /* Ends the file; `keep` false discards it, which returns OK. */
 hilo_status file_commit(struct file_out *o, bool keep, struct diag_list *d);
 /* The three of them. */

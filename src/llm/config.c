@@ -217,7 +217,7 @@ static void read_experts(struct reader *r) {
 static void read_window(struct reader *r) {
     struct llm_config *c = r->c;
     const json_t *types = llm_json_array(r->o, "layer_types");
-    int64_t window = llm_json_int(r->o, "sliding_window", 1, INT32_MAX, 0);
+    int64_t window = llm_json_int(r->o, "sliding_window", 0, INT32_MAX, 0); /* 0 in files of Phi-4: none */
     bool slides = window && llm_json_bool(r->o, "use_sliding_window", r->flags & SLIDES);
     int64_t pattern = llm_json_int(r->o, "sliding_window_pattern", 1, 1024, r->pattern);
     int64_t first = llm_json_int(r->o, "max_window_layers", 0, 4096, 0); /* Qwen: layers before it have full attention */

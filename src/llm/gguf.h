@@ -2,7 +2,8 @@
  *
  *   gguf.c            the container            gguf_block.c       the formats of quantised tensors
  *   gguf_document.c   metadata as config.json and tokenizer_config.json     gguf_vocab.c   the vocabulary as tokenizer.json
- *   gguf_write.c      writing a model      gguf_split.c       models that are split into several files
+ *   gguf_write.c      writing a model      gguf_write_vocab.c   and its vocabulary
+ *   gguf_split.c      models that are split into several files
  *
  * Format: github.com/ggml-org/ggml, docs/gguf.md. Everything in a file is checked: sizes, offsets and counts come from
  * strangers. */
@@ -100,13 +101,15 @@ enum {
     GGUF_INTERLEAVED = 1,   /* rows of queries and keys are in another order: pairs of rotary embeddings are neighbours */
     GGUF_SHIFTED_NORMS = 2, /* 1 is added to norms */
     GGUF_LATE_NORM = 4,     /* the norm before the MLP has the name of one after attention */
-    GGUF_READ_ONLY = 8      /* llama.cpp wants other tensors than a model has here: files are read only */
+    GGUF_MERGED = 8,        /* queries, keys and values are one matrix, gates and ups another */
+    GGUF_LONG_ROPE = 16     /* both lists of LongRoPE are in the file */
 };
 /* Architectures by their names here and in config.json. */
 struct gguf_arch { const char *name, *type; unsigned flags; };
 const struct gguf_arch *gguf_arch_of(const char *type); /* NULL: none is written */
-/* Keys after "ARCHITECTURE.", and the fields of config.json; those of one key follow each other. GGUF_DESCRIBED: integers that
-   are written from the description of a model, as layers may differ or config.json may leave out what is usual. */
+/* Keys after "ARCHITECTURE.", and the fields of config.json; a key may have several, all of them are read.
+   GGUF_DESCRIBED: integers that are written from the description of a model, as layers may differ or config.json may leave out
+   what is usual. */
 struct gguf_field { const char *key, *field; enum { GGUF_INTEGER, GGUF_REAL, GGUF_DESCRIBED } kind; };
 extern const struct gguf_field gguf_fields[];
 extern const size_t gguf_nfields;

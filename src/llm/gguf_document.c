@@ -11,26 +11,27 @@ static const struct gguf_arch architectures[] = {
     {"llama", "llama", GGUF_INTERLEAVED},     {"qwen2", "qwen2", 0},
     {"qwen3", "qwen3", 0},                    {"gemma", "gemma", GGUF_SHIFTED_NORMS},
     {"gemma2", "gemma2", GGUF_SHIFTED_NORMS}, {"gemma3", "gemma3_text", GGUF_SHIFTED_NORMS},
-    {"phi3", "phi3", GGUF_READ_ONLY},         {"granite", "granite", GGUF_INTERLEAVED},
+    {"phi3", "phi3", GGUF_MERGED | GGUF_LONG_ROPE},         {"granite", "granite", GGUF_INTERLEAVED},
     {"smollm3", "smollm3", GGUF_INTERLEAVED}, {"olmo2", "olmo2", 0},
-    {"qwen3moe", "qwen3_moe", 0},             {"gpt-oss", "gpt_oss", GGUF_LATE_NORM | GGUF_READ_ONLY},
-    {"bert", "bert", GGUF_READ_ONLY},         {"qwen35", "qwen3_5_text", GGUF_SHIFTED_NORMS | GGUF_LATE_NORM},
+    {"qwen3moe", "qwen3_moe", 0},             {"gpt-oss", "gpt_oss", GGUF_LATE_NORM},
+    {"bert", "bert", 0},         {"qwen35", "qwen3_5_text", GGUF_SHIFTED_NORMS | GGUF_LATE_NORM},
     {"qwen35moe", "qwen3_5_moe_text", GGUF_SHIFTED_NORMS | GGUF_LATE_NORM},
     {"gemma3n", "gemma3n_text", 0},           {"gemma4", "gemma4_text", 0},
-    {"llama", "mistral", GGUF_INTERLEAVED},
+    {"llama", "mistral", GGUF_INTERLEAVED},   {"llama", "mixtral", GGUF_INTERLEAVED},
+    {"bert", "roberta", 0},                   {"bert", "xlm-roberta", 0},
 };
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
 const struct gguf_arch *gguf_arch_of(const char *type) {
     for (size_t i = 0; i < ARCHITECTURES; i++)
         if (strcmp(architectures[i].type, type) == 0)
-            return architectures[i].flags & GGUF_READ_ONLY ? NULL : &architectures[i];
+            return &architectures[i];
     return NULL;
 }
 
 const struct gguf_field gguf_fields[] = {
     {"block_count", "num_hidden_layers", GGUF_INTEGER},
-    {"context_length", "max_position_embeddings", GGUF_INTEGER},
+    {"context_length", "max_position_embeddings", GGUF_DESCRIBED},
     {"embedding_length", "hidden_size", GGUF_INTEGER},
     {"feed_forward_length", "intermediate_size", GGUF_DESCRIBED},
     {"attention.head_count", "num_attention_heads", GGUF_INTEGER},
@@ -39,7 +40,7 @@ const struct gguf_field gguf_fields[] = {
     {"attention.sliding_window", "sliding_window", GGUF_INTEGER},
     {"attention.layer_norm_rms_epsilon", "rms_norm_eps", GGUF_REAL},
     {"attention.layer_norm_epsilon", "layer_norm_eps", GGUF_REAL},
-    {"pooling_type", "gguf_pooling", GGUF_INTEGER},
+    {"pooling_type", "gguf_pooling", GGUF_DESCRIBED},
     {"attn_logit_softcapping", "attn_logit_softcapping", GGUF_REAL},
     {"final_logit_softcapping", "final_logit_softcapping", GGUF_REAL},
     {"rope.freq_base", "rope_theta", GGUF_REAL},
@@ -48,10 +49,10 @@ const struct gguf_field gguf_fields[] = {
     {"residual_scale", "residual_multiplier", GGUF_REAL},
     {"attention.scale", "attention_multiplier", GGUF_REAL},
     {"logit_scale", "logits_scaling", GGUF_REAL},
-    {"expert_count", "num_experts", GGUF_INTEGER},
-    {"expert_used_count", "num_experts_per_tok", GGUF_INTEGER},
-    {"expert_used_count", "top_k_experts", GGUF_INTEGER},
-    {"expert_feed_forward_length", "moe_intermediate_size", GGUF_INTEGER},
+    {"expert_count", "num_experts", GGUF_DESCRIBED},
+    {"expert_used_count", "num_experts_per_tok", GGUF_DESCRIBED},
+    {"expert_used_count", "top_k_experts", GGUF_DESCRIBED},
+    {"expert_feed_forward_length", "moe_intermediate_size", GGUF_DESCRIBED},
     {"expert_shared_feed_forward_length", "shared_expert_intermediate_size", GGUF_INTEGER},
     {"ssm.conv_kernel", "linear_conv_kernel_dim", GGUF_DESCRIBED},
     {"ssm.state_size", "linear_key_head_dim", GGUF_INTEGER},
@@ -159,6 +160,17 @@ static void set_ropes(struct document *d, size_t n) {
     set(d, d->o, "rope_parameters", o);
 }
 
+/* A file has what the amplitude that follows from the factor is multiplied by. */
+static void set_yarn(struct document *d, json_t *o) {
+    double factor = value_of(d, "rope.scaling.factor", 1), usual = factor > 1 ? 0.1 * log(factor) + 1 : 1;
+    if (entry(d, "rope.scaling.attn_factor"))
+        set(d, o, "attention_factor", real(d, "rope.scaling.attn_factor", usual * value_of(d, "rope.scaling.attn_factor", 1)));
+    if (entry(d, "rope.scaling.yarn_beta_fast"))
+        set_value(d, o, "beta_fast", "rope.scaling.yarn_beta_fast", 32);
+    if (entry(d, "rope.scaling.yarn_beta_slow"))
+        set_value(d, o, "beta_slow", "rope.scaling.yarn_beta_slow", 1);
+}
+
 static void set_rope(struct document *d) {
     char key[128];
     double heads = value_of(d, "attention.head_count", 1), hidden = value_of(d, "embedding_length", 0);
@@ -190,6 +202,8 @@ static void set_rope(struct document *d) {
     } else if (type.p && !str_is(type, "none")) {
         set(d, o, "rope_type", json_stringn(type.p, type.n));
         set_value(d, o, "factor", "rope.scaling.factor", 1);
+        if (str_is(type, "yarn"))
+            set_yarn(d, o);
         if (original > 0)
             set(d, o, "original_max_position_embeddings", integer(d, length, original));
     }

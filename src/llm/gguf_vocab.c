@@ -386,8 +386,10 @@ static hilo_status words(struct vocab *v, json_t *o) {
     set_unknown(v, model);
     set(v, model, "vocab", ids_by_token(v));
     set(v, o, "model", model);
-    set(v, o, "normalizer", kept(v, json_pack("{s:s,s:b,s:b,s:n,s:b}", "type", "BertNormalizer", "clean_text", 1,
-                                              "handle_chinese_chars", 1, "strip_accents", "lowercase", 1)));
+    bool lower = gguf_int(v->g, "tokenizer.ggml.normalizer.lowercase", 1) != 0;
+    bool strip = gguf_int(v->g, "tokenizer.ggml.normalizer.strip_accents", lower) != 0;
+    set(v, o, "normalizer", kept(v, json_pack("{s:s,s:b,s:b,s:b,s:b}", "type", "BertNormalizer", "clean_text", 1,
+                                              "handle_chinese_chars", 1, "strip_accents", strip, "lowercase", lower)));
     set(v, o, "pre_tokenizer", typed(v, "BertPreTokenizer"));
     set(v, o, "decoder", kept(v, json_pack("{s:s,s:s,s:b}", "type", "WordPiece", "prefix", "##", "cleanup", 1)));
     set(v, o, "post_processor", post_processor(v, true, true));

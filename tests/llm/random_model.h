@@ -3,7 +3,9 @@
 #define HILO_TESTS_RANDOM_MODEL_H
 
 #include "llm/generate.h"
+#include "llm/gguf.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,6 +61,50 @@ static void make_model(const char *dir, const char *config, struct llm_model *m)
     }
     while (n)
         free((void *)(uintptr_t)v[--n].data);
+}
+
+/* A GGUF file that is written of the model in a directory is the same model, but for the rounding of norms; or none is written,
+   and the message says why: `refused`. */
+static inline void check_gguf(const struct llm_model *m, const char *dir, const char *name, const char *refused) {
+    char path[256];
+    struct diag_list d;
+    struct llm_model back;
+    diag_init(&d, mem_system_allocator());
+    snprintf(path, sizeof path, "%s/model.gguf", dir);
+    hilo_status status = llm_model_write_gguf(m, dir, path, NULL, &d);
+    if (refused && (status == HILO_OK || !strstr(d.first->message, refused)))
+        fail_msg("%s: %s", name, status == HILO_OK ? "a GGUF file is written" : d.first->message);
+    if (!refused && status == HILO_OK)
+        status = llm_model_open(path, LLM_AS_STORED, LLM_UNDIVIDED, NULL, NULL, d.al, &d, &back);
+    if (!refused && status != HILO_OK)
+        fail_msg("%s: %s", name, d.first->message);
+    diag_clear(&d);
+    assert_int_equal(access(path, F_OK) == 0, !refused);
+    if (refused)
+        return;
+    unlink(path);
+    assert_int_equal(back.nweights, m->nweights);
+    for (size_t i = 0; i < m->nweights; i++) {
+        const struct llm_weight *a = &m->weights[i], *b = &back.weights[i];
+        int64_t first = a->role == LLM_W_PLACES ? m->config.offset : 0; /* a file has no rows before the first position */
+        assert_int_equal(a->role, b->role);
+        assert_int_equal(a->bits, b->bits);
+        assert_true(b->rows >= a->rows - first && a->cols == b->cols);
+        for (uint32_t k = 0; k < a->nparams; k++) {
+            const struct llm_param *p = &m->params[a->first + k], *q = &back.params[b->first + k];
+            const char *from = (const char *)p->data + first * a->cols * (int64_t)sizeof(float);
+            size_t bytes = p->bytes - (size_t)(from - (const char *)p->data);
+            bool same = a->bits && memcmp(from, q->data, bytes) == 0;
+            for (size_t e = 0; e < bytes / sizeof(float) && !a->bits; e++) {
+                same = fabsf(((const float *)(const void *)from)[e] - ((const float *)q->data)[e]) <= 3e-7f;
+                if (!same)
+                    break;
+            }
+            if (!same)
+                fail_msg("%s: %s is another", name, p->name.p);
+        }
+    }
+    llm_model_close(&back);
 }
 
 static const char family_dir[] = "/tmp/hilo-llm-XXXXXX";

@@ -12,65 +12,68 @@ enum { TOKENS = 11, VOCAB = 2054, HIDDEN = 32, ROOM = 4096, LAYERS = 3, SIDE = 1
 #define SIZES "\"hidden_size\":32,\"num_hidden_layers\":3,\"num_attention_heads\":4,\"num_key_value_heads\":2," \
               "\"intermediate_size\":64,\"vocab_size\":2054,\"max_position_embeddings\":64"
 
-static const struct { const char *name, *config; } families[] = {
-    {"llama", "\"model_type\":\"llama\",\"rope_theta\":10000,\"tie_word_embeddings\":false"},
+/* `refused`: why no GGUF file is written of it. */
+static const struct { const char *name, *config, *refused; } families[] = {
+    {"llama", "\"model_type\":\"llama\",\"rope_theta\":10000,\"tie_word_embeddings\":false", NULL},
     {"llama with biases", "\"model_type\":\"llama\",\"attention_bias\":true,\"mlp_bias\":true,\"head_dim\":12,"
-                          "\"rope_scaling\":{\"type\":\"linear\",\"factor\":2}"},
+                          "\"rope_scaling\":{\"type\":\"linear\",\"factor\":2}", "biases of queries"},
     {"llama 3", "\"model_type\":\"llama\",\"tie_word_embeddings\":true,\"rope_parameters\":{\"rope_type\":\"llama3\","
                 "\"rope_theta\":500000,\"factor\":8,\"low_freq_factor\":1,\"high_freq_factor\":4,"
-                "\"original_max_position_embeddings\":16}"},
-    {"mistral", "\"model_type\":\"mistral\",\"sliding_window\":4"},
-    {"qwen2", "\"model_type\":\"qwen2\",\"tie_word_embeddings\":true,\"use_sliding_window\":false,\"sliding_window\":4"},
-    {"qwen3", "\"model_type\":\"qwen3\",\"head_dim\":16,\"rms_norm_eps\":1e-6"},
-    {"gemma", "\"model_type\":\"gemma\",\"head_dim\":16,\"hidden_act\":\"gelu\""},
+                "\"original_max_position_embeddings\":16}", NULL},
+    {"mistral", "\"model_type\":\"mistral\",\"sliding_window\":4", "window of attention"},
+    {"qwen2", "\"model_type\":\"qwen2\",\"tie_word_embeddings\":true,\"use_sliding_window\":false,\"sliding_window\":4", NULL},
+    {"qwen3", "\"model_type\":\"qwen3\",\"head_dim\":16,\"rms_norm_eps\":1e-6", NULL},
+    {"gemma", "\"model_type\":\"gemma\",\"head_dim\":16,\"hidden_act\":\"gelu\"", NULL},
     {"gemma2", "\"model_type\":\"gemma2\",\"head_dim\":16,\"sliding_window\":4,\"query_pre_attn_scalar\":24,"
-               "\"attn_logit_softcapping\":5.0,\"final_logit_softcapping\":3.0,\"hidden_activation\":\"gelu_pytorch_tanh\""},
+               "\"attn_logit_softcapping\":5.0,\"final_logit_softcapping\":3.0,\"hidden_activation\":\"gelu_pytorch_tanh\"",
+     "scale of attention"},
     {"ministral", "\"model_type\":\"ministral\",\"head_dim\":16,\"sliding_window\":4,"
-                  "\"layer_types\":[\"full_attention\",\"sliding_attention\",\"full_attention\"]"},
+                  "\"layer_types\":[\"full_attention\",\"sliding_attention\",\"full_attention\"]", "'ministral'"},
     {"llama with yarn", "\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,"
-                        "\"original_max_position_embeddings\":8}"},
+                        "\"original_max_position_embeddings\":8}", NULL},
     {"phi3", "\"model_type\":\"phi3\",\"partial_rotary_factor\":0.5,\"original_max_position_embeddings\":6,\"rope_scaling\":"
-             "{\"type\":\"longrope\",\"short_factor\":[1,1.5],\"long_factor\":[1,1.5]}"},
-    {"smollm3", "\"model_type\":\"smollm3\",\"no_rope_layers\":[1,0,1]"},
+             "{\"type\":\"longrope\",\"short_factor\":[1,1.5],\"long_factor\":[1,1.5]}", NULL},
+    {"smollm3", "\"model_type\":\"smollm3\",\"no_rope_layers\":[1,0,1]", "layers"},
     {"granite", "\"model_type\":\"granite\",\"embedding_multiplier\":3,\"attention_multiplier\":0.2,"
-                "\"residual_multiplier\":0.5,\"logits_scaling\":2,\"attention_bias\":true"},
-    {"olmo2", "\"model_type\":\"olmo2\""},
+                "\"residual_multiplier\":0.5,\"logits_scaling\":2,\"attention_bias\":true", "biases of queries"},
+    {"olmo2", "\"model_type\":\"olmo2\"", NULL},
     {"qwen3_moe", "\"model_type\":\"qwen3_moe\",\"head_dim\":16,\"num_experts\":6,\"num_experts_per_tok\":2,"
-                  "\"moe_intermediate_size\":16,\"norm_topk_prob\":false"},
-    {"mixtral", "\"model_type\":\"mixtral\",\"num_local_experts\":5,\"num_experts_per_tok\":3"},
+                  "\"moe_intermediate_size\":16,\"norm_topk_prob\":false", NULL},
+    {"mixtral", "\"model_type\":\"mixtral\",\"num_local_experts\":5,\"num_experts_per_tok\":3", NULL},
     {"olmo3", "\"model_type\":\"olmo3\",\"sliding_window\":4,\"rope_theta\":500000,\"rope_scaling\":{\"rope_type\":\"yarn\","
               "\"factor\":4,\"original_max_position_embeddings\":8},\"layer_types\":[\"sliding_attention\","
-              "\"full_attention\",\"full_attention\"]"},
+              "\"full_attention\",\"full_attention\"]", "'olmo3'"},
     {"ministral3", "\"model_type\":\"ministral3\",\"head_dim\":16,\"rope_parameters\":{\"rope_type\":\"yarn\","
-                   "\"rope_theta\":10000,\"factor\":4,\"original_max_position_embeddings\":4,\"llama_4_scaling_beta\":0.5}"},
+                   "\"rope_theta\":10000,\"factor\":4,\"original_max_position_embeddings\":4,\"llama_4_scaling_beta\":0.5}",
+     "'ministral3'"},
     {"gpt_oss", "\"model_type\":\"gpt_oss\",\"head_dim\":16,\"sliding_window\":4,\"num_local_experts\":5,"
-                "\"num_experts_per_tok\":2,\"swiglu_limit\":0.05"},
+                "\"num_experts_per_tok\":2,\"swiglu_limit\":0.05", "experts' limit"},
     {"qwen3_5", "\"model_type\":\"qwen3_5_text\",\"head_dim\":16,\"partial_rotary_factor\":0.5,\"linear_num_key_heads\":2,"
                 "\"linear_num_value_heads\":4,\"linear_key_head_dim\":8,\"linear_value_head_dim\":12,\"layer_types\":["
-                "\"linear_attention\",\"full_attention\",\"linear_attention\"]"},
+                "\"linear_attention\",\"full_attention\",\"linear_attention\"]", NULL},
     {"qwen3_5_moe", "\"model_type\":\"qwen3_5_moe_text\",\"head_dim\":16,\"linear_num_key_heads\":2,\"num_experts\":5,"
                     "\"linear_num_value_heads\":2,\"linear_key_head_dim\":8,\"linear_value_head_dim\":8,"
                     "\"num_experts_per_tok\":2,\"moe_intermediate_size\":16,\"shared_expert_intermediate_size\":24,"
-                    "\"layer_types\":[\"linear_attention\",\"linear_attention\",\"full_attention\"]"},
+                    "\"layer_types\":[\"linear_attention\",\"linear_attention\",\"full_attention\"]", NULL},
     {"gemma3n", "\"model_type\":\"gemma3n_text\",\"head_dim\":16,\"sliding_window\":4,\"laurel_rank\":6,"
                 "\"hidden_size_per_layer_input\":12,\"num_kv_shared_layers\":1,\"vocab_size_per_layer_input\":2000,"
                 "\"activation_sparsity_pattern\":[0.9,0,0.5],\"layer_types\":[\"sliding_attention\",\"full_attention\","
-                "\"sliding_attention\"]"},
+                "\"sliding_attention\"]", NULL},
     {"gemma4", "\"model_type\":\"gemma4_text\",\"head_dim\":16,\"sliding_window\":4,\"global_head_dim\":24,"
                "\"hidden_size_per_layer_input\":12,\"num_kv_shared_layers\":1,\"use_double_wide_mlp\":true,"
                "\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"proportional\",\"partial_rotary_factor\":0.25,"
                "\"rope_theta\":1000000},\"sliding_attention\":{\"rope_type\":\"default\",\"rope_theta\":10000}},"
-               "\"layer_types\":[\"sliding_attention\",\"full_attention\",\"full_attention\"]"},
+               "\"layer_types\":[\"sliding_attention\",\"full_attention\",\"full_attention\"]", NULL},
     {"gemma4 with experts", "\"model_type\":\"gemma4_text\",\"head_dim\":16,\"global_head_dim\":16,\"enable_moe_block\":true,"
                             "\"hidden_size_per_layer_input\":0,\"num_experts\":5,\"top_k_experts\":2,"
-                            "\"moe_intermediate_size\":12"},
+                            "\"moe_intermediate_size\":12", NULL},
     {"gemma4 with values as keys", "\"model_type\":\"gemma4_text\",\"head_dim\":16,\"sliding_window\":4,"
                                    "\"hidden_size_per_layer_input\":0,\"attention_k_eq_v\":true,\"per_layer_config\":{\"1\":{"
                                    "\"head_dim\":20,\"num_key_value_heads\":1},\"2\":{\"head_dim\":20}},\"layer_types\":["
-                                   "\"sliding_attention\",\"full_attention\",\"full_attention\"]"},
+                                   "\"sliding_attention\",\"full_attention\",\"full_attention\"]", NULL},
     {"gemma3", "\"model_type\":\"gemma3\",\"text_config\":{\"model_type\":\"gemma3_text\",\"head_dim\":16,\"sliding_window\":4,"
                "\"layer_types\":[\"sliding_attention\",\"full_attention\",\"sliding_attention\"],\"rope_theta\":1000000,"
-               "\"rope_local_base_freq\":10000,\"query_pre_attn_scalar\":16," SIZES "}"},
+               "\"rope_local_base_freq\":10000,\"query_pre_attn_scalar\":16," SIZES "}", NULL},
 };
 
 static const struct { const char *name, *config; } encoders[] = {
@@ -704,45 +707,6 @@ static void check_refused(hilo_client *client, const char *dir) {
     hilo_diagnostics_clear(client);
 }
 
-/* The weights of a GGUF file that is written of the model are those of the model, but for the rounding of norms. False if such
-   files have no place for it. */
-static bool check_gguf(const struct llm_model *m, const char *dir, const char *name) {
-    char path[256];
-    struct diag_list d;
-    struct llm_model back;
-    diag_init(&d, mem_system_allocator());
-    snprintf(path, sizeof path, "%s/model.gguf", dir);
-    hilo_status status = llm_model_write_gguf(m, dir, path, gguf_format_named("f32"), &d);
-    bool refused = status != HILO_OK && strstr(d.first->message, "writes no GGUF file for");
-    if (status == HILO_OK)
-        status = llm_model_open(path, LLM_AS_STORED, LLM_UNDIVIDED, NULL, NULL, d.al, &d, &back);
-    if (status != HILO_OK && !refused)
-        fail_msg("%s: %s", name, d.first->message);
-    diag_clear(&d);
-    if (refused)
-        return false;
-    unlink(path);
-    assert_int_equal(back.nweights, m->nweights);
-    assert_int_equal(back.config.window, m->config.window);
-    for (int64_t i = 0; i < m->config.layers; i++) {
-        struct llm_layer a = m->config.layer[i], b = back.config.layer[i];
-        if (a.sliding != b.sliding || a.recurrent != b.recurrent || a.borrows != b.borrows || a.kv_heads != b.kv_heads ||
-            a.head_dim != b.head_dim || a.ffn != b.ffn || fabs(a.spread - b.spread) > 1e-6)
-            fail_msg("%s: layer %d is another", name, (int)i);
-    }
-    for (size_t i = 0; i < m->nweights; i++) {
-        const struct llm_weight *a = &m->weights[i], *b = &back.weights[i];
-        const struct llm_param *p = &m->params[a->first], *q = &back.params[b->first];
-        assert_int_equal(a->role, b->role);
-        assert_true(b->rows >= a->rows && a->cols == b->cols);
-        for (size_t k = 0; k < p->bytes / sizeof(float); k++)
-            if (fabsf(((const float *)p->data)[k] - ((const float *)q->data)[k]) > 3e-7f)
-                fail_msg("%s: %s is another", name, p->name.p);
-    }
-    llm_model_close(&back);
-    return true;
-}
-
 /* Each family, undivided and over devices; that of 4 has more devices than heads of keys, and a vocabulary that is not
    divided. */
 static void test_families(void **state) {
@@ -750,12 +714,11 @@ static void test_families(void **state) {
     char dir[sizeof family_dir], config[1024];
     hilo_client *client = open_directory(dir), *devices[] = {open_devices(2), open_devices(4)};
     struct llm_model m;
-    size_t written = 0;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         bool whole = strstr(families[i].config, SIZES);
         snprintf(config, sizeof config, "{%s%s%s}", families[i].config, whole ? "" : ",", whole ? "" : SIZES);
         make_model(dir, config, &m);
-        written += check_gguf(&m, dir, families[i].name);
+        check_gguf(&m, dir, families[i].name, families[i].refused);
         check_family(client, &m, dir, families[i].name);
         if (strstr(families[i].config, "sparsity"))
             check_refused(devices[0], dir);
@@ -763,7 +726,6 @@ static void test_families(void **state) {
             check_family(devices[i % 2], &m, dir, families[i].name);
         llm_model_close(&m);
     }
-    assert_int_equal(written, 17);
     for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++) {
         snprintf(config, sizeof config, "{%s," SIZES "}", encoders[i].config);
         make_model(dir, config, &m);

@@ -73,7 +73,8 @@ FAMILIES = {
     "gpt_oss-mxfp4": ("GptOssForCausalLM", GPT_OSS),
     "gpt_oss-mxfp4-gguf": ("GptOssForCausalLM", GPT_OSS),
 }
-CONVERTED = [f"{name}-llama" for name in ("qwen3_5", "qwen3_5_moe", "gemma3n", "gemma4", "gemma4-moe", "gemma4-kv")]
+CONVERTED = [f"{name}-llama" for name in ("qwen3_5", "qwen3_5_moe", "gemma3n", "gemma4", "gemma4-moe", "gemma4-kv", "phi3",
+                                          "phi3-long", "mixtral", "gpt_oss", "gpt_oss-mxfp4")]
 FAMILIES |= {name: FAMILIES[name.removesuffix("-llama")] for name in CONVERTED}
 
 
