@@ -6,7 +6,7 @@ import ctypes
 import functools
 import threading
 
-from jax_hilo import PLATFORM, PLATFORMS, _calls
+from jax_hilo import PLATFORM, PLATFORM_GPU, PLATFORMS, _calls
 
 # Rules of XLA's CPU that lower to what hilo has: LAPACK's custom calls, callbacks, and shorter programs. The others (convolutions,
 # dot products) work around XLA's CPU.
@@ -14,6 +14,9 @@ _CPU_RULES = {
     "cholesky", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "ormqr", "schur", "svd",
     "threefry2x32", "triangular_solve", "tridiagonal", "tridiagonal_solve", "debug_print", "debug_callback", "check",
 }
+
+# On a GPU StableHLO's ops, where libraries may compute them there: LAPACK is the host's.
+_OPS_OF_GPUS = {"cholesky", "triangular_solve"}
 
 
 def _lowering_rules():
@@ -24,7 +27,8 @@ def _lowering_rules():
     for primitive, rule in list(mlir._platform_specific_lowerings["cpu"].items()):
         if primitive.name in _CPU_RULES:
             for platform in PLATFORMS:
-                mlir._platform_specific_lowerings[platform].setdefault(primitive, rule)
+                if platform != PLATFORM_GPU or primitive.name not in _OPS_OF_GPUS:
+                    mlir._platform_specific_lowerings[platform].setdefault(primitive, rule)
 
 
 def _window_sizes(operand, updates, dnums):

@@ -52,6 +52,13 @@ large[:] = 0
 check("what is uploaded is a copy", np.asarray(there).any())
 check("from platform to platform", np.array_equal(jax.device_put(jax.device_put(there, cpu), gpu), there))
 
+# Factors and solves are StableHLO's ops, which a GPU's libraries may compute; other factors are LAPACK's, on the host.
+m = x @ x.T + 9 * np.eye(5, dtype=np.float32)
+solve = jax.jit(lambda m, b: jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(m), b))
+check("a Cholesky factor and its solves", near(m @ solve(m, x), x, 1e-4) and near(jnp.linalg.inv(m) @ m, np.eye(5), 1e-4))
+check("no calls of LAPACK", "lapack" not in solve.lower(m, x).as_text() and "stablehlo.cholesky" in solve.lower(m, x).as_text())
+check("a matrix that is not positive definite", np.isnan(jnp.linalg.cholesky(-m)).any())
+
 # Runs follow each other without the host waiting; what fails is told by its arrays.
 v = jnp.ones(100)
 for _ in range(20):
