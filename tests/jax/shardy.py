@@ -44,7 +44,7 @@ PASSES = {
     "sdy-rules": FUNC("sdy-populate-op-sharding-rules"),
 }
 
-# Files that test an option of Shardy's that nobody sets (conservative-propagation, keep-sharding-rules, dedup-functions-fully)
+# Files that test an option of Shardy's that is never set (conservative-propagation, keep-sharding-rules, dedup-functions-fully)
 # are programs like others, without it.
 SHARDY_FILES = {
     "basic_propagation.mlir": "sdy-basic", "basic_propagation_conservative.mlir": "sdy-basic",
