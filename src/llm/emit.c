@@ -219,8 +219,9 @@ hilo_status llm_emit(const struct llm_model *model, const struct llm_graph *g, s
     if (g->kind == LLM_EMBED && e.T > c->positions)
         return diag_error(d, HILO_INVALID_ARGUMENT, "no program for texts of %lld tokens; the limit is %lld", (long long)e.T,
                           (long long)c->positions);
+    bool fits = !g->apart || (g->batch <= LLM_MAX_APART && (e.T == 1 || e.T >= LLM_LEAST_JOINT));
     if (g->batch < 1 || e.T < 1 || e.C < e.T || (g->kind == LLM_GROW && g->grown < g->context) ||
-        e.C > INT32_MAX || g->batch > INT32_MAX / e.C || (g->apart && g->batch > LLM_MAX_APART))
+        e.C > INT32_MAX || g->batch > INT32_MAX / e.C || !fits)
         return diag_error(d, HILO_INVALID_ARGUMENT, "no program for a batch of %lld, %lld tokens, a context of %lld",
                           (long long)g->batch, (long long)e.T, (long long)e.C);
     e.N = e.B * e.T;

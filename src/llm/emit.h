@@ -66,8 +66,10 @@ int64_t llm_ring(const struct llm_config *c, int64_t context);
 enum {
     LLM_MAX_CHUNK = 512, /* tokens of a program for prompts */
     LLM_MAX_INPUTS = 4, /* arguments before the weights */
-    LLM_MAX_APART = 16  /* sequences with a cache each. Up to here the bits of one do not depend on the others: products take
+    LLM_MAX_APART = 16, /* sequences with a cache each. Up to here the bits of one do not depend on the others: products take
                            few rows in one way (lower/matvec.c), experts those that a token chose. */
+    LLM_LEAST_JOINT = 32 /* tokens of each of several sequences with a cache each in a PREFILL: so many rows and more are
+                            multiplied in one way, too (lower/block.c) */
 };
 uint32_t llm_graph_inputs(const struct llm_graph *g);
 /* How often the arrays of a cache are arguments and results: once, or for each sequence. */

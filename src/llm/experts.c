@@ -156,7 +156,8 @@ static ir_val grouped_experts(struct emit *e, ir_val x, int64_t layer, const ir_
     struct build *b = &e->b;
     const ir_val none = {0};
     int64_t k = e->c->chosen, E = e->c->experts, A = k * e->N, n = LEAST_BLOCK;
-    while (n < MOST_BLOCK && n * E < A)
+    int64_t usual = k * (e->g->apart ? e->T : e->N); /* the blocks of sequences with a cache each are those of one alone */
+    while (n < MOST_BLOCK && n * E < usual)
         n *= 2;
     ir_val all = which[0], by = share[0];
     for (int64_t i = 1; i < k; i++) {

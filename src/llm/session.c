@@ -448,13 +448,23 @@ static hilo_status grow_cache(struct llm_session *s, int64_t context) {
     return HILO_OK;
 }
 
+/* The size of a cache for `need` tokens, at most the limit. */
+static int64_t context_for(const struct llm_session *s, int64_t need) {
+    int64_t context = s->context;
+    while (context < need && context < s->limit)
+        context = llm_session_next_context(s, context);
+    return context;
+}
+
+int64_t llm_session_room(const struct llm_session *s, size_t more) {
+    return context_for(s, more < (size_t)s->limit ? s->at[0] + (int64_t)more : s->limit);
+}
+
 /* Grows the cache to `need` tokens, which is at most the limit. */
 static hilo_status reserve(struct llm_session *s, int64_t need) {
     if (need <= s->context)
         return HILO_OK;
-    int64_t context = s->context;
-    while (context < need && context < s->limit)
-        context = llm_session_next_context(s, context);
+    int64_t context = context_for(s, need);
     return s->context && most_read(s) > 0 ? grow_cache(s, context) : new_cache(s, context);
 }
 
@@ -755,10 +765,14 @@ hilo_status llm_session_prefill(struct llm_session *s, const int32_t *const *ids
     return status;
 }
 
+size_t llm_session_chunk(const struct llm_session *s, size_t at, size_t left) {
+    const size_t most = 2 * LLM_MAX_CHUNK;
+    return (size_t)chunk_for(s, (int64_t)(left < most ? left : most), (int64_t)at, room_after(s, (int64_t)at));
+}
+
 size_t llm_session_portion(const struct llm_session *s, size_t at, size_t left) {
-    int64_t most = chunks[CHUNKS - 1], n = (int64_t)(left < (size_t)most * 2 ? left : (size_t)most * 2);
-    int64_t chunk = chunk_for(s, n, (int64_t)at, room_after(s, (int64_t)at));
-    return (size_t)(n < chunk ? n : chunk);
+    size_t chunk = llm_session_chunk(s, at, left);
+    return left < chunk ? left : chunk;
 }
 
 size_t llm_session_graphs(const struct llm_session *s, size_t forks, int64_t context, struct llm_graph out[LLM_MAX_GRAPHS]) {
@@ -768,8 +782,12 @@ size_t llm_session_graphs(const struct llm_session *s, size_t forks, int64_t con
         g.apart = g.batch > 1;
         out[n++] = g;
     }
-    for (int i = 1; i < CHUNKS && chunks[i] <= context && chunks[i] <= room_after(s, 0); i++)
-        out[n++] = (struct llm_graph){.kind = LLM_PREFILL, .batch = 1, .context = context, .tokens = chunks[i]};
+    for (int i = 1; i < CHUNKS && chunks[i] <= context && chunks[i] <= room_after(s, 0); i++) {
+        int64_t most = chunks[i] < LLM_LEAST_JOINT ? 1 : LLM_MAX_CHUNK / chunks[i];
+        for (g.batch = 1; g.batch <= most && g.batch <= LLM_MAX_JOINT && (size_t)g.batch <= forks; g.batch *= 2)
+            out[n++] = (struct llm_graph){.kind = LLM_PREFILL, .batch = g.batch, .context = context, .tokens = chunks[i],
+                                          .apart = g.batch > 1};
+    }
     return n;
 }
 
@@ -803,78 +821,138 @@ hilo_status llm_session_copy(struct llm_session *from, size_t n, struct llm_sess
     return HILO_OK;
 }
 
+/* A step of n forks: DECODE, or PREFILL. */
+struct apart {
+    struct llm_session *const *forks;
+    size_t n;
+    int64_t chunk;          /* tokens of the program, of each fork; 1: a decode step */
+    const int32_t *tokens;  /* n * chunk */
+    const int32_t *take;    /* n: how many of them count */
+    void **in, **out;       /* arguments and results */
+    uint8_t *donate;
+};
+
 /* All with the same context, since a program knows one. */
-static hilo_status reserve_apart(struct llm_session *const *forks, size_t n) {
+static hilo_status reserve_apart(const struct apart *a) {
     int64_t context = 0;
-    for (size_t i = 0; i < n; i++) {
-        HILO_TRY(reserve(forks[i], forks[i]->at[0] + 1));
-        context = forks[i]->context > context ? forks[i]->context : context;
+    for (size_t i = 0; i < a->n; i++) {
+        HILO_TRY(reserve(a->forks[i], a->forks[i]->at[0] + a->chunk));
+        context = a->forks[i]->context > context ? a->forks[i]->context : context;
     }
-    for (size_t i = 0; i < n; i++)
-        HILO_TRY(reserve(forks[i], context));
+    for (size_t i = 0; i < a->n; i++)
+        HILO_TRY(reserve(a->forks[i], context));
     return HILO_OK;
 }
 
-static hilo_status run_apart(struct llm_session *const *forks, size_t n, const int32_t *tokens, float *logits, void **in,
-                             uint8_t *donate, void **out) {
-    struct llm_session *s = forks[0];
-    size_t nweights = s->model.nparams, ncache = (size_t)s->model.config.arrays, nin = 2 + nweights + n * ncache;
-    struct llm_graph g = {.kind = LLM_DECODE, .batch = (int64_t)n, .context = s->context, .tokens = 1, .apart = n > 1};
+/* What comes before the weights. */
+static hilo_status upload_apart(const struct apart *a) {
+    struct llm_session *s = a->forks[0];
     int32_t at[LLM_MAX_APART];
+    for (size_t i = 0; i < a->n; i++)
+        at[i] = a->forks[i]->at[0];
+    HILO_TRY(upload_i32(s, a->tokens, (int64_t)a->n, a->chunk > 1 ? a->chunk : 0, &a->in[0]));
+    HILO_TRY(upload_i32(s, at, (int64_t)a->n, 0, &a->in[1]));
+    return a->chunk > 1 ? upload_i32(s, a->take, (int64_t)a->n, 0, &a->in[2]) : HILO_OK;
+}
+
+static hilo_status run_apart(const struct apart *a, float *logits) {
+    struct llm_session *s = a->forks[0];
+    struct llm_graph g = {.kind = a->chunk > 1 ? LLM_PREFILL : LLM_DECODE, .batch = (int64_t)a->n, .context = s->context,
+                          .tokens = a->chunk, .apart = a->n > 1};
+    size_t ninputs = llm_graph_inputs(&g), nweights = s->model.nparams, ncache = (size_t)s->model.config.arrays;
     void *p = NULL;
-    for (size_t i = 0; i < n; i++) {
-        at[i] = forks[i]->at[0];
-        release_mark(forks[i]); /* all arrays are donated */
-    }
+    for (size_t i = 0; i < a->n; i++)
+        release_mark(a->forks[i]); /* all arrays are donated */
     HILO_TRY(check_weights(s));
     HILO_TRY(llm_session_program(s, &g, &p));
-    HILO_TRY(upload_i32(s, tokens, (int64_t)n, 0, &in[0]));
-    hilo_status status = upload_i32(s, at, (int64_t)n, 0, &in[1]);
-    memcpy(in + 2, s->weights, nweights * sizeof *in);
-    donate[1] = 1;
-    for (size_t i = 0; i < n; i++)
-        memcpy(in + 2 + nweights + i * ncache, forks[i]->cache, ncache * sizeof *in);
-    memset(donate + 2 + nweights, 1, n * ncache);
+    hilo_status status = upload_apart(a);
+    memcpy(a->in + ninputs, s->weights, nweights * sizeof *a->in);
+    a->donate[1] = 1;
+    for (size_t i = 0; i < a->n; i++)
+        memcpy(a->in + ninputs + nweights + i * ncache, a->forks[i]->cache, ncache * sizeof *a->in);
+    memset(a->donate + ninputs + nweights, 1, a->n * ncache);
     if (status == HILO_OK)
-        status = s->engine->ops->run(s->engine, p, in, nin, donate, out, 2 + n * ncache);
-    release_array(s, &in[0]);
-    release_array(s, &in[1]);
+        status = s->engine->ops->run(s->engine, p, a->in, ninputs + nweights + a->n * ncache, a->donate, a->out,
+                                     2 + a->n * ncache);
+    for (size_t i = 0; i < ninputs; i++)
+        release_array(s, &a->in[i]);
     HILO_TRY(status);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < a->n; i++) {
+        struct llm_session *fork = a->forks[i];
         for (size_t k = 0; k < ncache; k++)
-            release_array(s, &forks[i]->cache[k]); /* donated */
-        memcpy(forks[i]->cache, out + 2 + i * ncache, ncache * sizeof *out);
-        note_written(forks[i], 1);
-        forks[i]->at[0]++;
-        release_array(s, &forks[i]->tokens);
-        release_array(s, &forks[i]->positions);
+            release_array(s, &fork->cache[k]); /* donated */
+        memcpy(fork->cache, a->out + 2 + i * ncache, ncache * sizeof *a->out);
+        note_written(fork, a->chunk);
+        fork->at[0] += a->take[i];
+        release_array(s, &fork->tokens);
+        release_array(s, &fork->positions);
     }
-    status = s->engine->ops->read(s->engine, out[0], logits, n * (size_t)s->model.config.vocab * sizeof *logits);
-    release_array(s, &out[0]);
-    release_array(s, &out[1]);
+    status = s->engine->ops->read(s->engine, a->out[0], logits, a->n * (size_t)s->model.config.vocab * sizeof *logits);
+    release_array(s, &a->out[0]);
+    release_array(s, &a->out[1]);
     return status;
 }
 
-hilo_status llm_session_decode_apart(struct llm_session *const *forks, size_t n, const int32_t *tokens, float *logits) {
-    struct llm_session *s = forks[0];
-    size_t ncache = (size_t)s->model.config.arrays, nin = LLM_MAX_INPUTS + s->model.nparams + n * ncache;
-    size_t bytes = (nin + 2 + n * ncache) * sizeof(void *) + nin; /* config.c bounds the factors */
-    HILO_TRY(check_ids(s, tokens, n));
-    for (size_t i = 0; i < n; i++)
-        if (forks[i]->at[0] >= s->limit)
-            return context_ends(s);
+/* Runs the step, with memory for its arguments and results. */
+static hilo_status step_apart(struct apart *a, float *logits) {
+    struct llm_session *s = a->forks[0];
+    size_t ncache = (size_t)s->model.config.arrays, nin = LLM_MAX_INPUTS + s->model.nparams + a->n * ncache;
+    size_t nout = 2 + a->n * ncache, bytes = (nin + nout) * sizeof(void *) + nin; /* config.c bounds the factors */
     void **block = mem_alloc(rt_client_allocator(s->client), bytes);
     if (!block)
         return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     memset(block, 0, bytes);
-    hilo_status status = reserve_apart(forks, n);
+    a->in = block;
+    a->out = block + nin;
+    a->donate = (uint8_t *)(block + nin + nout);
+    hilo_status status = reserve_apart(a);
     if (status == HILO_OK)
-        status = run_apart(forks, n, tokens, logits, block, (uint8_t *)(block + nin + 2 + n * ncache), block + nin);
-    for (size_t i = 0; i < n && status != HILO_OK; i++) {
-        release_cache(forks[i]);
-        llm_session_reset(forks[i]);
+        status = run_apart(a, logits);
+    for (size_t i = 0; i < a->n && status != HILO_OK; i++) {
+        release_cache(a->forks[i]);
+        llm_session_reset(a->forks[i]);
     }
     mem_free(rt_client_allocator(s->client), block, bytes);
+    return status;
+}
+
+hilo_status llm_session_decode_apart(struct llm_session *const *forks, size_t n, const int32_t *tokens, float *logits) {
+    int32_t take[LLM_MAX_APART];
+    HILO_TRY(check_ids(forks[0], tokens, n));
+    for (size_t i = 0; i < n; i++) {
+        if (forks[i]->at[0] >= forks[0]->limit)
+            return context_ends(forks[0]);
+        take[i] = 1;
+    }
+    return step_apart(&(struct apart){.forks = forks, .n = n, .chunk = 1, .tokens = tokens, .take = take}, logits);
+}
+
+hilo_status llm_session_prefill_apart(struct llm_session *const *forks, size_t n, size_t chunk, const int32_t *const *ids,
+                                      const size_t *counts, float *logits) {
+    struct llm_session *s = forks[0];
+    int32_t take[LLM_MAX_APART];
+    size_t bytes = n * chunk * sizeof(int32_t);
+    if (n == 1)
+        return llm_session_prefill(s, ids, counts, NULL, logits);
+    if (chunk < LLM_LEAST_JOINT || chunk > LLM_MAX_CHUNK)
+        return llm_error(s->client, HILO_INVALID_ARGUMENT, "portions of %zu tokens are not read together", chunk);
+    for (size_t i = 0; i < n; i++) {
+        HILO_TRY(check_ids(s, ids[i], counts[i]));
+        if (counts[i] == 0 || counts[i] > chunk || (int64_t)chunk > room_after(s, forks[i]->at[0]))
+            return llm_error(s->client, HILO_INVALID_ARGUMENT, "%zu tokens are no portion of %zu", counts[i], chunk);
+        if (forks[i]->at[0] + (int64_t)chunk > s->limit)
+            return context_ends(s);
+        take[i] = (int32_t)counts[i];
+    }
+    int32_t *tokens = mem_alloc(rt_client_allocator(s->client), bytes);
+    if (!tokens)
+        return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    memset(tokens, 0, bytes);
+    for (size_t i = 0; i < n; i++)
+        memcpy(tokens + i * chunk, ids[i], counts[i] * sizeof *tokens);
+    struct apart a = {.forks = forks, .n = n, .chunk = (int64_t)chunk, .tokens = tokens, .take = take};
+    hilo_status status = step_apart(&a, logits);
+    mem_free(rt_client_allocator(s->client), tokens, bytes);
     return status;
 }
 

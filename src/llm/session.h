@@ -107,6 +107,16 @@ hilo_status llm_session_decode(struct llm_session *s, const int32_t *tokens, int
 /* The tokens that prefill reads at once after `at` tokens when `left` are left: reading a prompt in several calls that end at
    such boundaries computes what one call does, to the bit. */
 size_t llm_session_portion(const struct llm_session *s, size_t at, size_t left);
+/* The tokens of the program that reads that portion, of which it may fill only some. From LLM_LEAST_JOINT on, portions of
+   several forks whose programs are equally large can be read together. */
+size_t llm_session_chunk(const struct llm_session *s, size_t at, size_t left);
+/* The capacity of the cache when `more` tokens have been read: forks are given a common one where they are read together. */
+int64_t llm_session_room(const struct llm_session *s, size_t more);
+/* Reads one portion each of n ≤ LLM_MAX_APART different forks of one session, counts[i] ≤ `chunk` = llm_session_chunk tokens of
+   ids[i]. Writes n * vocabulary logits, those that llm_session_prefill of a fork alone would answer, to the bit. After an error
+   all of them have lost their tokens. */
+hilo_status llm_session_prefill_apart(struct llm_session *const *forks, size_t n, size_t chunk, const int32_t *const *ids,
+                                      const size_t *counts, float *logits);
 /* Reads one more token of each of n ≤ LLM_MAX_APART different forks of one session, which may be at any positions. Writes n *
    vocabulary logits, those that a fork alone would answer, to the bit. After an error all of them have lost their tokens. */
 hilo_status llm_session_decode_apart(struct llm_session *const *forks, size_t n, const int32_t *tokens, float *logits);
@@ -127,9 +137,12 @@ hilo_status llm_session_logits(struct llm_session *s, const int32_t *ids, size_t
 hilo_status llm_session_program(struct llm_session *s, const struct llm_graph *g, void **out);
 hilo_status llm_session_check(struct llm_session *s, const int32_t *ids, size_t n);
 
-/* The programs that forks run which read prompts (with logits) and decode side by side, up to `forks` of them, while their
-   caches have room for `context` tokens. Returns how many. */
-enum { LLM_MAX_GRAPHS = LLM_MAX_APART + 8 };
+/* The programs that forks run which read prompts (with logits), up to LLM_MAX_JOINT together, and decode side by side, up to
+   `forks` of them, while their caches have room for `context` tokens. Returns how many. */
+enum {
+    LLM_MAX_JOINT = 4, /* beyond 512 rows products gain nothing; for each power of two up to here there is a program */
+    LLM_MAX_GRAPHS = LLM_MAX_APART + 12
+};
 size_t llm_session_graphs(const struct llm_session *s, size_t forks, int64_t context, struct llm_graph out[LLM_MAX_GRAPHS]);
 /* The next larger size of caches than `context` tokens; 0 = none. Of 0 the first. */
 int64_t llm_session_next_context(const struct llm_session *s, int64_t context);

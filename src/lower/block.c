@@ -362,7 +362,9 @@ static bool find(struct contraction *c, uint32_t column, struct blocking *b) {
     const struct target *t = c->l->target; /* less work than it takes to pack, and to start a kernel that packs, does not pay */
     int64_t least = TORTURED(TORTURE_PART, b->lhs_transposed || c->conv ? 2 * t->parallel_ops : t->kernel_ops);
     double factors = (double)(b->sum.lines * c->per_word) * (double)c->result[column].size;
-    double work = (double)b->batch.size * (double)b->rows.size * factors;
+    int64_t rows = b->rows.size; /* where bits must not depend on them, the choice does not either */
+    rows = c->l->kernel->batch_invariant && rows > FUSE_INVARIANT_ROWS ? FUSE_INVARIANT_ROWS + 1 : rows;
+    double work = (double)b->batch.size * (double)rows * factors;
     b->once = lower_is_invariant(c->l, ir_operand(c->l->m, c->op, b->rhs));
     bool pays = b->kernel == BLOCK_TILES ? b->rows.size >= block_unit(b)
                                          : b->rows.size >= (b->once ? BLOCK_ROWS_ONCE : BLOCK_ROWS) || is_read_again(b) ||

@@ -418,40 +418,73 @@ static void join(struct schedule *x, struct serve_job *j, struct slot *slot, siz
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Returns how many tokens it read. */
-static size_t read_portion(struct schedule *x, struct slot *slot) {
-    struct serve_job *j = slot->job;
-    size_t at = slot->seen.n, n = llm_session_portion(x->s, at, j->nprompt - at);
-    const int32_t *ids = j->prompt + at;
-    int32_t next;
-    hilo_status status = llm_session_prefill(slot->s, &ids, &n, &next, x->logits);
-    if (status != HILO_OK) {
-        pthread_mutex_lock(&x->mutex);
-        fail_step(x, slot, status);
-        pthread_mutex_unlock(&x->mutex);
-        return n;
-    }
+/* A slot has read n more tokens of its prompt. */
+static void note_read(struct schedule *x, struct slot *slot, size_t n, float *logits) {
     for (size_t i = 0; i < n; i++)
-        llm_ids_push(&slot->seen, ids[i]);
+        llm_ids_push(&slot->seen, slot->job->prompt[slot->seen.n]);
     llm_ids_push(&slot->portions, (int32_t)slot->seen.n);
-    if (slot->seen.n == j->nprompt)
-        choose(x, slot, x->logits);
-    return n;
+    if (slot->seen.n == slot->job->nprompt)
+        choose(x, slot, logits);
+}
+
+/* Reads a portion of each of n prompts, by one program. */
+static void read_together(struct schedule *x, struct slot *const *slots, size_t n, size_t chunk) {
+    struct llm_session *forks[LLM_MAX_JOINT];
+    const int32_t *ids[LLM_MAX_JOINT];
+    size_t counts[LLM_MAX_JOINT];
+    for (size_t i = 0; i < n; i++) {
+        size_t at = slots[i]->seen.n;
+        forks[i] = slots[i]->s;
+        ids[i] = slots[i]->job->prompt + at;
+        counts[i] = llm_session_portion(x->s, at, slots[i]->job->nprompt - at);
+    }
+    hilo_status status = llm_session_prefill_apart(forks, n, chunk, ids, counts, x->logits);
+    pthread_mutex_lock(&x->mutex);
+    for (size_t i = 0; i < n && status != HILO_OK; i++)
+        fail_step(x, slots[i], status);
+    pthread_mutex_unlock(&x->mutex);
+    for (size_t i = 0; i < n && status == HILO_OK; i++)
+        note_read(x, slots[i], counts[i], x->logits + i * x->vocab);
+}
+
+static size_t next_chunk(const struct schedule *x, const struct slot *slot) {
+    return llm_session_chunk(x->s, slot->seen.n, slot->job->nprompt - slot->seen.n);
+}
+
+/* The slot that reads and came first after `last`; NULL: none. */
+static struct slot *next_reader(struct schedule *x, const struct slot *last) {
+    struct slot *best = NULL;
+    for (size_t i = 0; i < x->o.slots; i++) {
+        struct slot *s = &x->slots[i];
+        bool reads = s->job && s->job->state == SERVE_READING && (!last || s->joined > last->joined);
+        if (reads && (!best || s->joined < best->joined))
+            best = s;
+    }
+    return best;
+}
+
+/* The slot that came first, and others whose next portions are read by a program of the same size, with caches of the same: a
+   power of two of them, with up to `most` tokens together. */
+static size_t find_readers(struct schedule *x, size_t most, struct slot *out[LLM_MAX_JOINT]) {
+    struct slot *slot = next_reader(x, NULL);
+    size_t n = 0, chunk = slot ? next_chunk(x, slot) : 0, joint = 1;
+    int64_t room = slot ? llm_session_room(slot->s, chunk) : 0;
+    for (; slot && n < LLM_MAX_JOINT && (n + 1) * chunk <= most; slot = next_reader(x, slot))
+        if (next_chunk(x, slot) == chunk && llm_session_room(slot->s, chunk) == room)
+            out[n++] = slot;
+    while (chunk >= LLM_LEAST_JOINT && 2 * joint <= n)
+        joint *= 2;
+    return n ? joint : 0;
 }
 
 /* Reads portions of prompts, those that came first first, as long as together they have no more tokens than the largest one: so
    long the others wait. */
 static void read_portions(struct schedule *x) {
-    for (size_t left = LLM_MAX_CHUNK, n; left; left = n < left ? left - n : 0) {
-        struct slot *reading = NULL;
-        for (size_t i = 0; i < x->o.slots; i++) {
-            struct slot *s = &x->slots[i];
-            if (s->job && s->job->state == SERVE_READING && (!reading || s->joined < reading->joined))
-                reading = s;
-        }
-        if (!reading || llm_session_portion(x->s, reading->seen.n, reading->job->nprompt - reading->seen.n) > left)
-            return;
-        n = read_portion(x, reading);
+    struct slot *slots[LLM_MAX_JOINT];
+    for (size_t left = LLM_MAX_CHUNK, n; (n = find_readers(x, left, slots)) > 0;) {
+        size_t chunk = next_chunk(x, slots[0]);
+        read_together(x, slots, n, chunk);
+        left -= n * chunk;
     }
 }
 

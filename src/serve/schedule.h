@@ -1,8 +1,9 @@
 /* Continuous batching: many texts at once on one model.
  *
  * A scheduler has a thread and a number of slots, each with a fork of the model's session. Between two steps texts join free
- * slots and leave them. In each round slots read portions of their prompts, up to LLM_MAX_CHUNK tokens in all, and all slots
- * that write decode a token, up to LLM_MAX_APART of them in a step. The tokens of a text are those of a run of it alone, to the
+ * slots and leave them. In each round slots read portions of their prompts, up to LLM_MAX_CHUNK tokens in all, those of
+ * one size and size of caches up to LLM_MAX_JOINT together, and all slots that write decode a token, up to LLM_MAX_APART of
+ * them in a step. The tokens of a text are those of a run of it alone, to the
  * bit: portions end where they would end alone, and a prompt that begins like what a slot has read takes over only whole
  * portions of it.
  *

@@ -523,6 +523,21 @@ def test_batching(s):
     assert s.idle()
 
 
+def test_prompts_together(s):
+    """Prompts that are read together, of different lengths, some of which begin alike, have the answers of each alone."""
+    text = "Permission is hereby granted, free of charge, to any person obtaining a copy of this software. " * 8
+    # Three rounds: prompts of a common size, of many, and with a beginning that slots have read.
+    rounds = [[text[40 * i:40 * i + 60] for i in range(6)], [text[7 * i:100 + 90 * i] for i in range(6)],
+              [text[:500] + f" {i}" + text[:50 * i] for i in range(6)]]
+    ask = {"max_tokens": 6, "temperature": 0, "logprobs": 0}
+    with Server("--slots", "1", "--no-warmup") as one:
+        alone = [[score(one, ask | {"prompt": p}) for p in prompts] for prompts in rounds]
+    for prompts, want in zip(rounds, alone):
+        v = s.good("/v1/completions", ask | {"prompt": prompts})
+        got = [(c["text"], c["logprobs"]["token_logprobs"], c["finish_reason"]) for c in v["choices"]]
+        assert got == want, (prompts, got, want)
+
+
 def test_prefix(s):
     """A prompt that begins like another reads only the rest, and its text is the same."""
     long = "The copyright holder grants permission to use, copy, modify and distribute the software. " * 18
@@ -553,7 +568,8 @@ def test_warm_up_at_limit():
         s.good("/v1/completions", {"prompt": [first + i % 500 for i in range(600)], "max_tokens": 20, "ignore_eos": True})
     with Server("--slots", "2", "-O1", "--context", "1024") as s:
         ask(0)
-        every = (2 + 3) + 2 * (2 + 4) + 1  # steps of 1 and 2 texts, portions of 8, 32, 128 and then 512; growing a cache
+        # Steps of 1 and 2 texts; portions of 8, 32, 128 and then 512, of two prompts together those of 32 and 128; growing a cache.
+        every = (2 + 3 + 2) + 2 * (2 + 4 + 2) + 1
         assert soon(lambda: s.metric("programs_total") >= every), s.metric("programs_total")
         late = s.metric("programs_late_total")
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
