@@ -251,6 +251,11 @@ static hilo_status scan_sharding(struct scan *s, uint32_t rank, const struct sdy
         if (!replicated)
             HILO_TRY(scan_expect(s, "unreduced"));
         HILO_TRY(scan_expect(s, "="));
+        if (!replicated && (scan_take(s, "max") || scan_take(s, "min")))
+            return !s->s->d ? HILO_UNIMPLEMENTED
+                            : ir_op_error(s->s->m, s->s->d, s->op, HILO_UNIMPLEMENTED, NULL,
+                                          "has a sharding whose parts are combined by a maximum or minimum, which is not "
+                                          "supported");
         HILO_TRY(scan_expect(s, "{"));
         HILO_TRY(scan_axes(s, x->mesh, NULL, &all, replicated ? &x->replicated : &x->unreduced));
     }

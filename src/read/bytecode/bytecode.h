@@ -61,6 +61,7 @@ struct bc_stored {
     uint32_t slot;  /* IR_SLOT_NONE: an attribute that is not in attrs.def */
     uint32_t field; /* of the slot's struct, where the fields are stored one by one; else IR_FIELD_NONE */
     int k;          /* version of the op that has it first; 2 where its own dialect did not have it always */
+    bool dropped;   /* it is there, and what the op is read as lacks it */
 };
 struct bc_schema {
     struct bc_stored v[BC_RECORD_MOST];
@@ -71,6 +72,8 @@ struct bc_schema {
 void bc_schema_vhlo(enum ir_op_kind kind, int k, struct bc_schema *out);
 /* The op as its own dialect stores it. */
 void bc_schema_plain(enum ir_op_kind kind, struct bc_schema *out);
+/* Shardy's collectives that leave a value the same, read as reshards; false for other ops. */
+bool bc_schema_moving(struct str name, struct bc_schema *out);
 /* The op that is version `k` of VHLO's `name` in a region of an op of kind `parent`; IR_OP_NONE when there is none. */
 enum ir_op_kind bc_vhlo_op(const struct ir_module *m, struct str name, int k, enum ir_op_kind parent);
 /* The StableHLO version that writes version k of an op first; 0 when there is no such version. */

@@ -216,7 +216,7 @@ static void named_add(struct bc *b, struct named_attrs *to, struct str name, ir_
 static void set_attr(struct bc *b, ir_op op, const struct bc_op_name *name, const struct bc_stored *at, ir_attr a,
                      struct spread *spread, struct named_attrs *others) {
     bool is_vhlo = b->dialects.v[name->dialect].id == BC_VHLO;
-    if (IR_NONE(a))
+    if (IR_NONE(a) || at->dropped)
         return;
     if (at->slot == IR_SLOT_NONE) {
         if (!is_vhlo)
@@ -262,7 +262,7 @@ static hilo_status set_stored(struct bc *b, struct bc_cursor *c, ir_op op, const
         HILO_TRY(bc_vi(b, &rest, &x));
     for (uint32_t i = 0; i < name->schema->n; i++) {
         const struct bc_stored *at = &name->schema->v[i];
-        bool optional = at->slot == IR_SLOT_NONE || !(ir_slot_get(at->slot)->flags & IR_REQ);
+        bool optional = !at->dropped && (at->slot == IR_SLOT_NONE || !(ir_slot_get(at->slot)->flags & IR_REQ));
         ir_attr a;
         if (!is_vhlo && n < name->schema->n && at->k > 1)
             continue;
@@ -335,10 +335,13 @@ static hilo_status resolve(struct bc *b, const uint8_t *at, enum ir_op_kind pare
         memcpy(full + dialect.n + 1, name.p, name.n);
         op->kind = ir_op_named(b->m, str_of(full));
         op->cast = str_is(str_of(full), "builtin.unrealized_conversion_cast");
-        if (op->kind == IR_OP_NONE)
-            op->kind = IR_UNREGISTERED;
         op->name = str_of(full);
-        bc_schema_plain(op->kind, &schema);
+        if (bc_schema_moving(op->name, &schema))
+            op->kind = IR_SDY_RESHARD;
+        else if (op->kind == IR_OP_NONE)
+            op->kind = IR_UNREGISTERED;
+        if (op->kind != IR_SDY_RESHARD || !schema.n)
+            bc_schema_plain(op->kind, &schema);
     }
     if (!op->schema)
         op->schema = arena_dup(&b->m->arena, &schema, sizeof schema, 8);

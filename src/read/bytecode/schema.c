@@ -100,6 +100,9 @@ static const struct { enum ir_op_kind kind; const char *name; } plain_only[] = {
     {IR_FUNC, "no_inline"}, {IR_CALL, "arg_attrs"}, {IR_CALL, "no_inline"}, {IR_CALL, "res_attrs"},
 };
 
+/* Attributes that ops of other dialects than VHLO got later. */
+static const uint32_t plain_newer[] = {IR_SDY_ALL_REDUCE_reduction_op, IR_SDY_REDUCE_SCATTER_reduction_op};
+
 bool bc_fill(uint32_t slot, int64_t *value) {
     for (size_t i = 0; i < sizeof fills / sizeof *fills; i++)
         if (fills[i].slot == slot) {
@@ -115,7 +118,7 @@ bool bc_is_spread(enum ir_struct s) {
 
 static void schema_add(struct bc_schema *out, const char *name, uint32_t slot, uint32_t field, int k) {
     if (out->n < BC_RECORD_MOST)
-        out->v[out->n++] = (struct bc_stored){name, slot, field, k};
+        out->v[out->n++] = (struct bc_stored){.name = name, .slot = slot, .field = field, .k = k};
 }
 
 static int schema_order(const void *a, const void *b) {
@@ -167,10 +170,33 @@ void bc_schema_vhlo(enum ir_op_kind kind, int k, struct bc_schema *out) {
 void bc_schema_plain(enum ir_op_kind kind, struct bc_schema *out) {
     const struct ir_op_info *info = ir_op_info(kind);
     out->n = 0;
-    for (uint32_t slot = info->first_slot; slot < info->first_slot + info->nslots; slot++)
-        schema_add(out, ir_slot_get(slot)->name, slot, IR_FIELD_NONE, attr_since(slot));
+    for (uint32_t slot = info->first_slot; slot < info->first_slot + info->nslots; slot++) {
+        int k = attr_since(slot);
+        for (size_t i = 0; i < sizeof plain_newer / sizeof *plain_newer; i++)
+            k = plain_newer[i] == slot ? 2 : k;
+        schema_add(out, ir_slot_get(slot)->name, slot, IR_FIELD_NONE, k);
+    }
     for (size_t i = 0; i < sizeof plain_only / sizeof *plain_only; i++)
         if (plain_only[i].kind == kind)
             schema_add(out, plain_only[i].name, IR_SLOT_NONE, IR_FIELD_NONE, 2);
     qsort(out->v, out->n, sizeof *out->v, schema_order);
+}
+
+bool bc_schema_moving(struct str name, struct bc_schema *out) {
+    static const struct { const char *name, *axes; } ops[] = {
+        {"sdy.all_gather", "gathering_axes"}, {"sdy.all_slice", "slicing_axes"}, {"sdy.all_to_all", "params"},
+        {"sdy.collective_permute", NULL}, {"sdy.replicated_to_unreduced", "axes"}, {"sdy.sharded_to_unreduced", "axes"}};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        if (!str_is(name, ops[i].name))
+            continue;
+        out->n = 0;
+        schema_add(out, "out_sharding", IR_SDY_RESHARD_sharding, IR_FIELD_NONE, 1);
+        if (ops[i].axes) {
+            schema_add(out, ops[i].axes, IR_SLOT_NONE, IR_FIELD_NONE, 1);
+            out->v[out->n - 1].dropped = true;
+        }
+        qsort(out->v, out->n, sizeof *out->v, schema_order);
+        return true;
+    }
+    return false;
 }

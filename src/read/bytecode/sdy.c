@@ -9,13 +9,15 @@
      A  an attribute           S  a string, in quotes           N  a number          L  a list of attributes
      O  an attribute or none   C  a list that ends in `?`: a truth value, false      P  a number or none, `p1`
      D  a list of numbers, `, device_ids=[0, 1]`      R, U  a list of attributes, `, replicated={"x"}`, `, unreduced={"x"}`
+     M  a list of attributes and what combines them, `, unreduced=max{"x"}`
      F  a list of factors, `ij`                  Z, z  the sizes of the factors, and their places: `i=4, j=8`
      1 … 4  kinds of factors, ` reduction={i}`   5  a truth value, `, custom` */
 static const char *const sdy_forms[] = {
     [0] = "#sdy<manual_axes{L}>", [1] = "S=N", [2] = "#sdy.mesh<[L]D>", [3] = ":(N)N", [4] = "SO", [5] = "{LC}P",
     [6] = "#sdy.sharding<A, [L]R>", [7] = "#sdy.sharding_per_value<[L]>", [8] = "F", [9] = "[L]",
-    [10] = "Z#sdy.op_sharding_rule<(L)->(L) {z}12345>", [15] = "#sdy.sharding<A, [L]RU>",
-    [16] = "#sdy.sharding_per_value<[L]>",
+    [10] = "Z#sdy.op_sharding_rule<(L)->(L) {z}12345>", [11] = "#sdy<axis_ref_list{L}>",
+    [12] = "#sdy<list_of_axis_ref_lists[L]>", [13] = "#sdy<all_to_all_param{L}: N->N>", [14] = "#sdy<all_to_all_param_list[L]>",
+    [15] = "#sdy.sharding<A, [L]RU>", [16] = "#sdy.sharding_per_value<[L]>", [17] = "#sdy.sharding<A, [L]RM>",
 };
 
 struct sdy_text {
@@ -49,10 +51,11 @@ static void put_quoted(struct sdy_text *t, struct str s) {
     put_z(t, "\"");
 }
 
-/* As nested inside another: a sharding and a mesh leave out the dialect. */
+/* As nested inside another: what names the kind of attribute is left out, of a mesh the dialect alone. */
 static hilo_status put_attr(struct sdy_text *t, const uint8_t *at, ir_attr attr) {
     const struct ir_attr_data *a = ir_attr_get(t->b->m, attr);
-    static const char sharding[] = "#sdy.sharding<", dialect[] = "#sdy.";
+    static const char sharding[] = "#sdy.sharding<", dialect[] = "#sdy.", axes[] = "#sdy<axis_ref_list";
+    static const char moved[] = "#sdy<all_to_all_param{";
     struct str s = ir_str_get(t->b->m, a->str);
     switch (a->kind) {
     case IR_ATTR_STRING:
@@ -64,7 +67,10 @@ static hilo_status put_attr(struct sdy_text *t, const uint8_t *at, ir_attr attr)
         return HILO_OK;
     case IR_ATTR_OPAQUE: {
         size_t skip = str_starts(s, sharding) ? sizeof sharding - 2 : str_starts(s, dialect) ? sizeof dialect - 1 : 0;
-        put(t, s.p + skip, s.n - skip);
+        bool bare = str_starts(s, axes) || str_starts(s, moved); /* without the last `>`, too */
+        if (bare)
+            skip = str_starts(s, axes) ? sizeof axes - 1 : sizeof moved - 2;
+        put(t, s.p + skip, s.n > skip + bare ? s.n - skip - bare : 0); /* text of another writer may end here */
         return HILO_OK;
     }
     default:
@@ -94,6 +100,26 @@ static hilo_status named_list(struct sdy_text *t, const char *name) {
     HILO_TRY(list(t));
     if (n)
         put_z(t, "}");
+    return HILO_OK;
+}
+
+/* What combines the parts follows the axes in the file, and precedes them in the text. */
+static hilo_status unreduced_by(struct sdy_text *t) {
+    static const char *const names[] = {", unreduced={", ", unreduced=max{", ", unreduced=min{"};
+    struct bc_cursor c = *t->c;
+    const uint8_t *at;
+    uint32_t n;
+    int64_t op;
+    ir_attr attr;
+    HILO_TRY(bc_count(t->b, &c, &n));
+    for (uint32_t i = 0; i < n; i++)
+        HILO_TRY(bc_attr(t->b, &c, &attr));
+    at = c.at;
+    HILO_TRY(bc_svi(t->b, &c, &op));
+    if (op < 0 || op > 2)
+        return bc_error(t->b, at, "expected a reduction of 0 to 2, found %" PRId64, op);
+    HILO_TRY(named_list(t, names[op]));
+    *t->c = c;
     return HILO_OK;
 }
 
@@ -181,6 +207,7 @@ static hilo_status field(struct sdy_text *t, char form) {
     case 'D': return device_ids(t);
     case 'R': return named_list(t, ", replicated={");
     case 'U': return named_list(t, ", unreduced={");
+    case 'M': return unreduced_by(t);
     case 'F': return factors(t, "");
     case '1': return factors(t, " reduction={");
     case '2': return factors(t, " need_replication={");
