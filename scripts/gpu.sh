@@ -185,13 +185,20 @@ EOP
 ! command -v python3 >/dev/null ||
     timeout 150 python3 "$dir/peers.py" >"$dir/peers" 2>"$dir/peers.err" || tail -n 3 "$dir/peers.err"
 
-# ---- times
+# ---- times: of kernels, and of the product by cuBLASLt where that is
+time_of() { # NAME BACKEND
+    timeout 60 "$hilo" run "$dir/$1.mlir" --device gpu --backend "$2" --input random:1 --timing $runs --json 2>"$dir/err" |
+        sed -n 's/.*"median_ms":\([0-9.]*\).*/\1/p'
+}
 while read -r name bytes operations; do
-    ms=$(timeout 60 "$hilo" run "$dir/$name.mlir" --device gpu --input random:1 --timing $runs --json 2>"$dir/err" |
-        sed -n 's/.*"median_ms":\([0-9.]*\).*/\1/p')
+    ms=$(time_of "$name" codegen)
     [ -n "$ms" ] || { echo "$name: $(tail -n 1 "$dir/err")"; }
     echo "$name $bytes $operations ${ms:-0}" >>"$dir/times"
 done <"$dir/rows"
+if "$hilo" compile "$dir/product.mlir" --device gpu --backend library --emit plan 2>/dev/null | grep -q 'by cuBLASLt'; then
+    ms=$(time_of product library)
+    awk -v ms="${ms:-0}" '$1 == "product" { print "cuBLASLt", $2, $3, ms }' "$dir/rows" >>"$dir/times"
+fi
 tokens=
 [ -z "${MODEL-}" ] || tokens=$(timeout 120 "$hilo" generate -m "$MODEL" --engine hilo:gpu --raw -p A -n $new --json |
     sed -n 's/.*"decode_tok_s":\([0-9.]*\).*/\1/p')
@@ -205,7 +212,8 @@ awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${l
     {
         if ($1 == "copy" && $4 > 0) copied = $2 / $4
         rate = $4 > 0 ? $2 / $4 / 1e6 : 0; share = $4 > 0 && copied > 0 ? $2 / $4 / copied : 0
-        if ($1 == "product") share = $4 > 0 ? peer["product", "torch"] / $4 : 0
+        if ($1 == "cuBLASLt") { peer[$1, "torch"] = peer["product", "torch"]; peer[$1, "jax"] = peer["product", "jax"] }
+        if ($1 == "product" || $1 == "cuBLASLt") share = $4 > 0 ? peer["product", "torch"] / $4 : 0
         if ($1 == "tiny") share = 0
         rows = rows sprintf("%s\n{\"name\":\"%s\",\"ms\":%s,\"gb_per_s\":%s,\"tflop_per_s\":%s,", rows != "" ? "," : "", $1,
             number($4), number(rate), number($4 > 0 ? $3 / $4 / 1e9 : 0))
@@ -219,8 +227,11 @@ awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${l
     END {
         printf "%s\ntests/op: %s; compute-sanitizer: %s\n\n", device, ops, sanitizer
         printf "%-12s %10s %10s %10s %10s %8s\n%s", "", "hilo ms", "GB/s", "torch ms", "jax ms", "share", table
-        printf "share: of the rate of the copy; product: of torch; tiny: time of each of %d kernels in turn\n", launches
+        printf "share: of the rate of the copy; products: of torch; tiny: time of each of %d kernels in turn\n", launches
         if (tokens) printf "decode: %s tokens/s\n", tokens
         printf "{\"device\":\"%s\",\"ops\":\"%s\",\"sanitizer\":\"%s\",", device, ops, sanitizer >json
         printf "\"tiny_launches\":%d,\"tokens_per_s\":%s,\"rows\":[%s]}\n", launches, number(tokens), rows >json
     }' "$dir/peers" "$dir/times"
+
+# ---- which of the libraries that are there are faster than kernels, and than the host
+[ "$quick" ] || HILO_CACHE_DIR=$dir/cache timeout 90 "$hilo" calibrate --device gpu 2>"$dir/err" || tail -n 1 "$dir/err"

@@ -234,8 +234,15 @@ static bool solve_read(const struct lib_match *m, struct solve *s) {
 
 bool ext_cublas_triangular_solve_can(struct lib_match *out) {
     struct solve s;
+    struct diag_list d;
+    void *handle;
+    if (*ext_open_cublas()->why || !solve_read(out, &s))
+        return false;
+    diag_init(&d, mem_system_allocator());
+    bool can = gpu_library(s.gpu, &blas_library, &d, &handle) == HILO_OK; /* not without a device that it knows */
+    diag_clear(&d);
     out->alone = true;
-    return !*ext_open_cublas()->why && solve_read(out, &s);
+    return can;
 }
 
 void ext_cublas_triangular_solve_release(void *state) {
