@@ -376,11 +376,13 @@ static hilo_status load_unigram(struct tok_load *l, struct llm_object o) {
     return l->json->status;
 }
 
-/* Files of older versions do not name the model: BPE has merges, Unigram a list. */
+/* Files of older versions do not name the model: BPE has merges, Unigram a list, WordPiece a limit. */
 static hilo_status model_kind(struct tok_load *l, struct llm_object o) {
     static const char *const names[] = {[TOK_BPE] = "BPE", [TOK_UNIGRAM] = "Unigram", [TOK_WORDPIECE] = "WordPiece",
                                         [TOK_WORDLEVEL] = "WordLevel"};
-    const char *type = llm_json_text(o, "type", json_is_array(json_object_get(o.o, "vocab")) ? "Unigram" : "BPE");
+    bool word = json_object_get(o.o, "max_input_chars_per_word") && !json_object_get(o.o, "merges");
+    const char *usual = json_is_array(json_object_get(o.o, "vocab")) ? "Unigram" : word ? "WordPiece" : "BPE";
+    const char *type = llm_json_text(o, "type", usual);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(type, names[i]) == 0) {
             l->t->model = (enum tok_model)i;
