@@ -356,7 +356,8 @@ static void check_kind(const char *name, const json_t *tokenizer, const json_t *
     diag_clear(&d);
 }
 
-/* tests/tools/gen_tokenizer_cases.py wrote what Hugging Face's library makes of random texts. Old files do not name the model. */
+/* tests/tools/gen_tokenizer_cases.py wrote what Hugging Face's library makes of random texts. Old files do not name the
+   model. */
 static void test_kinds(void **state) {
     (void)state;
     struct llm_json all;
