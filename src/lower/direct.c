@@ -19,6 +19,7 @@ enum {
     DIRECT_LATENCY = 8,                         /* multiply-adds in flight that keep the units busy */
     DIRECT_STREAM = 16,                         /* bytes a cycle that come from the L2 cache */
     DIRECT_DEPTH = TORTURED(TORTURE_PART, 384), /* lines of a slab: a sum is loaded and stored once for so many products */
+    DIRECT_TAIL = TORTURED(-1000, 3),           /* percent of the time that a last tile of fewer pixels has to save */
     DIRECT_SHORT = 4,                           /* iterations of a loop that is unrolled */
     DIRECT_NARROW = 8                           /* channels from which units for narrow types are faster */
 };
@@ -37,7 +38,8 @@ struct direct {
     uint32_t nlines, outer;      /* tiles run along the lines from `outer` on: parts of that one by all of the others */
     struct contract_axes pixels; /* the axes of these lines, as one, */
     struct contract_axes rows;   /* and the other axes but features */
-    int64_t tile, tiles;         /* pixels of a tile; tiles of a row */
+    int64_t tile, tiles;         /* pixels of a tile; tiles of a row, */
+    int64_t tail;                /* of which the last has so many pixels; 0: as many, some of which another tile has, too */
     int64_t units;               /* tiles of a block */
     bool in_place, planar;       /* the operand itself is read; the image has rows of channels by positions */
     struct contract_input operand;
@@ -257,12 +259,22 @@ double direct_line_cost(const struct contraction *c, int64_t pixels, int64_t vec
     return fmax(fmax(fmax(products, loads), DIRECT_LATENCY) / 2, stream);
 }
 
+static double time_of_tile(const struct direct *d, int64_t pixels, int64_t vectors) {
+    return (double)d->b.sum.lines * direct_line_cost(d->c, pixels, vectors) + DIRECT_TILE_OPS + (double)(pixels * vectors);
+}
+
 /* A tile of `tile` pixels by `vectors` vectors if it takes less time than the best one so far for all pixels and features. */
 static void try_tile(struct direct *d, uint32_t outer, int64_t pixels, int64_t tile, int64_t vectors, double *best) {
     const struct conv *v = d->v;
     int64_t vector = contract_vector(d->c), lanes = vectors * vector, features = v->features / v->groups;
-    double lines = (double)d->b.sum.lines * direct_line_cost(d->c, tile, vectors) + DIRECT_TILE_OPS + (double)(tile * vectors);
-    double cost = lines * (double)ceil_div(pixels, tile) * (double)ceil_div(features, lanes);
+    double panels = (double)ceil_div(features, lanes), all = (double)ceil_div(pixels, tile) * time_of_tile(d, tile, vectors);
+    int64_t tail = pixels % tile;
+    double ends = (double)(pixels / tile) * time_of_tile(d, tile, vectors) + (tail ? time_of_tile(d, tail, vectors) : 0);
+    if (d->c->l->target->block_threads || 100 * (all - ends) < DIRECT_TAIL * all) /* two kinds of tiles are more code */
+        tail = 0;
+    else
+        all = ends;
+    double cost = panels * all;
     for (uint32_t i = 0; i < outer; i++)
         cost *= (double)d->line[i].size;
     if (cost > *best || (cost == *best && tile * lanes <= d->tile * d->b.panel.size))
@@ -271,6 +283,7 @@ static void try_tile(struct direct *d, uint32_t outer, int64_t pixels, int64_t t
     d->outer = outer;
     d->tile = tile;
     d->tiles = ceil_div(pixels, tile);
+    d->tail = tail;
     d->b.panel.size = lanes;
 }
 
@@ -427,7 +440,7 @@ static void prefetch_slab(struct direct *d, const struct block *at, kir_val weig
 
 /* The products of a slab; `weights`: linear index of its first line. */
 static void multiply_lines(struct direct *d, const struct block *at, kir_val input, kir_val weights, kir_val u, kir_val lane,
-                           kir_val reg) {
+                           const struct contract_tile *tile) {
     struct contraction *c = d->c;
     const struct conv *v = d->v;
     const struct block_sum *s = &d->b.sum;
@@ -467,9 +480,9 @@ static void multiply_lines(struct direct *d, const struct block *at, kir_val inp
         .at = lower_add(l, lower_add(l, weights, lane), lower_mul(l, line, d->b.panel.size))};
     kir_prefetch(l->k, d->b.rhs_buffer,
                  lower_add(l, c->packed[1].at, kir_i64(l->k, DIRECT_AHEAD / (int64_t)(kir_type_bits(c->acc) / 8))));
-    kir_val r = kir_loop(l->k, KIR_UNROLLED, d->tile, 0);
+    kir_val r = kir_loop(l->k, KIR_UNROLLED, tile->size, 0);
     c->packed[0] = (struct packed){.on = true, .buffer = d->image, .at = lower_add(l, input, pixel_offset(d, r))};
-    contract_multiply_add(c, reg, r);
+    contract_multiply_add(c, tile->reg, r);
     lower_close(l, opened + 1);
     c->packed[0].on = c->packed[1].on = false;
 }
@@ -481,36 +494,51 @@ static kir_val sum_place(const struct direct *d, kir_val u, kir_val r, kir_val l
     return lower_add(l, lower_mul(l, at, d->b.panel.size), lane);
 }
 
-/* Tile u of a block, number `unit` of all, in panel p of the block. */
-static void multiply_tile(struct direct *d, const struct block *at, kir_val p, kir_val u, kir_val unit) {
+/* Tile u of a block, in panel p: `size` pixels from `first` on of a row. */
+static void multiply_pixels(struct direct *d, const struct block *at, kir_val p, kir_val u, kir_val row, kir_val first,
+                            int64_t size) {
     struct contraction *c = d->c;
     struct lower *l = c->l;
-    struct contract_tile tile = {.rows = &d->pixels, .size = d->tile, .parts = 1};
+    struct contract_tile tile = {.rows = &d->pixels, .first = first, .size = size, .parts = 1};
     kir_val r;
-    contract_set(c, &d->rows, lower_div(l, unit, d->tiles));
-    tile.first = contract_tile_begin(l, lower_rem(l, unit, d->tiles), d->pixels.size, d->tile);
-    contract_set(c, &d->pixels, tile.first);
+    contract_set(c, &d->rows, row);
+    contract_set(c, &d->pixels, first);
     c->result[d->b.column].at = lower_mul(l, lower_add(l, at->panel0, p), d->b.panel.size);
     kir_val input = first_factor(d), lane = block_lanes(&d->b, at, p, d->b.panel.size), weights = kir_i64(l->k, 0);
-    tile.reg = kir_reg(l->k, contract_zero(c), d->tile);
+    tile.reg = kir_reg(l->k, contract_zero(c), size);
     if (d->b.rhs_pack == RHS_PREPACK)
         weights = lower_mul(l, block_first_line(&d->b, at, p), d->b.panel.size);
     if (d->b.sum.slabs > 1) {
         kir_if(l->k, kir_cmp(l->k, KIR_GT, 0, at->slab, kir_i64(l->k, 0)));
-        r = kir_loop(l->k, KIR_UNROLLED, d->tile, 0);
+        r = kir_loop(l->k, KIR_UNROLLED, size, 0);
         kir_set_reg(l->k, tile.reg, r, kir_load(l->k, d->b.sum_buffer, sum_place(d, u, r, lane)));
         lower_close(l, 2);
     }
-    multiply_lines(d, at, input, weights, u, lane, tile.reg);
+    multiply_lines(d, at, input, weights, u, lane, &tile);
     if (d->b.sum.slabs > 1) {
         kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, at->slab, kir_i64(l->k, d->b.sum.slabs - 1)));
-        r = kir_loop(l->k, KIR_UNROLLED, d->tile, 0);
+        r = kir_loop(l->k, KIR_UNROLLED, size, 0);
         kir_store(l->k, d->b.sum_buffer, sum_place(d, u, r, lane), kir_get_reg(l->k, tile.reg, r));
         kir_close(l->k);
         kir_else(l->k);
     }
     contract_tile_finish(c, &tile);
     lower_close(l, d->b.sum.slabs > 1 ? 2 : 1);
+}
+
+/* Tile u of a block, number `unit` of all, in panel p of the block. */
+static void multiply_tile(struct direct *d, const struct block *at, kir_val p, kir_val u, kir_val unit) {
+    struct lower *l = d->c->l;
+    kir_val row = lower_div(l, unit, d->tiles), tile = lower_rem(l, unit, d->tiles), last = kir_i64(l->k, d->tiles - 1);
+    if (d->tail) {
+        kir_if(l->k, kir_cmp(l->k, KIR_EQ, 0, tile, last));
+        multiply_pixels(d, at, p, u, row, lower_mul(l, last, d->tile), d->tail);
+        kir_else(l->k);
+        multiply_pixels(d, at, p, u, row, lower_mul(l, tile, d->tile), d->tile);
+        kir_close(l->k);
+        return;
+    }
+    multiply_pixels(d, at, p, u, row, contract_tile_begin(l, tile, d->pixels.size, d->tile), d->tile);
 }
 
 /* Opens loops over the slabs; returns how many. */
