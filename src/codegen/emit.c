@@ -446,6 +446,11 @@ static void emit_node(struct emit *e, kir_val v) {
     case KIR_COPY_WAIT:
         emit_copy(e, n);
         return;
+    case KIR_MBARRIER_EXPECT:
+    case KIR_COPY_TENSOR:
+    case KIR_MBARRIER_WAIT:
+        emit_tensor(e, n);
+        return;
     case KIR_TZERO:
     case KIR_TLOAD:
     case KIR_TSTORE:
@@ -526,7 +531,7 @@ static void emit_survey(struct emit *e, kir_block b) {
         }
         e->unrolls |= n->op == KIR_LOOP && n->sub == KIR_UNROLLED;
         e->tiles |= n->op == KIR_TZERO || n->op == KIR_TLOAD;
-        e->wgmma |= n->op == KIR_WGMMA;
+        e->swizzles |= n->op == KIR_WGMMA || n->op == KIR_COPY_TENSOR;
         if (n->body.i)
             emit_survey(e, n->body);
         if (n->other.i)
@@ -599,7 +604,7 @@ static void emit_buffers(struct emit *e) {
 void emit_kernel(struct emit *e, const struct kir *k) {
     e->k = k;
     e->nslots = e->width = 0;
-    e->tiles = e->streams = e->wgmma = false;
+    e->tiles = e->streams = e->swizzles = false;
     e->masked_access_dummy = NULL;
     e->innermost = NULL;
     memset(e->warp_memory, 0, sizeof e->warp_memory);

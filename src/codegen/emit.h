@@ -81,7 +81,7 @@ struct emit {
     uint32_t nslots;
     bool streams;         /* has stores past the caches */
     bool tiles;           /* uses the matrix unit */
-    bool wgmma;           /* uses that of warpgroups */
+    bool swizzles;        /* factors of warpgroups or boxes of matrices are in its shared memory */
     LLVMValueRef warp_memory[3]; /* of processors: registers of a warp for products; NULL until needed */
     struct emit_loop *innermost; /* the open loop, when it has no loop inside; on processors */
     LLVMValueRef masked_access_dummy; /* eight bytes for the accesses of lanes that do not run; NULL until needed */
@@ -100,6 +100,8 @@ struct emit {
     LLVMValueRef block_area; /* shared memory for reductions */
     int64_t copy;            /* of the body of the UNROLLED loop that is being emitted */
     bool *barriers;          /* by node: all threads wait before it */
+    bool fences;             /* threads store what products of warpgroups read, or where boxes are copied to */
+    LLVMValueRef expecting;  /* the address of the mbarrier that counts the boxes that follow */
 };
 
 static inline enum kir_type emit_type(const struct emit *e, kir_val v) {
@@ -215,6 +217,7 @@ void emit_block_function(struct emit *e);
 void emit_block_grid(struct emit *e, kir_val v);
 void emit_block_vector(struct emit *e, kir_val v);
 void emit_block_barrier(struct emit *e, kir_val v); /* where one is due before a node */
+void emit_block_sync(struct emit *e);               /* all threads wait */
 LLVMValueRef emit_block_any(struct emit *e, LLVMValueRef v);
 
 /* emit_group.c: joins accesses of an UNROLLED loop, before its first copy. An element of a group as it is in memory, where
@@ -264,6 +267,10 @@ void emit_warp(struct emit *e, const struct kir_node *n); /* LDMATRIX, MMA */
 void emit_wgmma(struct emit *e, const struct kir_node *n); /* WGMMA, WGMMA_WAIT */
 void emit_wgmma_fence(struct emit *e); /* what a thread stored to shared memory is seen by products after the next barrier */
 void emit_copy(struct emit *e, const struct kir_node *n); /* COPY_ASYNC, COPY_COMMIT, COPY_WAIT */
+void emit_tensor(struct emit *e, const struct kir_node *n); /* MBARRIER_EXPECT, COPY_TENSOR, MBARRIER_WAIT */
+/* Around a VECTOR loop: all mbarriers of its body are in their first phase, are none any more. */
+void emit_mbarriers_begin(struct emit *e, kir_val loop);
+void emit_mbarriers_end(struct emit *e, kir_val loop);
 /* Whether lanes can be masked cheaply in all accesses of a loop; else its tail runs one by one. */
 bool emit_can_mask(const struct emit *e, kir_block body);
 

@@ -20,8 +20,8 @@ static LLVMValueRef block_register(struct emit *e, const char *name) {
     return emit_intrinsic(e, name, NULL, 0, NULL, 0);
 }
 
-static void block_barrier(struct emit *e) {
-    if (e->wgmma)
+void emit_block_sync(struct emit *e) {
+    if (e->fences)
         emit_wgmma_fence(e);
     emit_intrinsic(e, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
 }
@@ -61,7 +61,7 @@ struct barriers {
     bool strides;  /* a block computes several iterations of the grid */
 };
 
-/* Adds how lanes use memory in a node. */
+/* Adds how lanes use memory in a node. Each thread waits for boxes itself; an mbarrier has its next phase when all have. */
 static void node_uses(const struct barriers *s, const struct kir_node *n, uint8_t *uses) {
     if (n->op == KIR_LOAD || n->op == KIR_LDMATRIX)
         uses[n->of] |= USE_READ;
@@ -69,6 +69,10 @@ static void node_uses(const struct barriers *s, const struct kir_node *n, uint8_
         uses[kir_wgmma_buffer(n, i)] |= USE_READ;
     if (n->op == KIR_STORE)
         uses[n->of] |= USE_LANES;
+    if (n->op == KIR_COPY_TENSOR || n->op == KIR_MBARRIER_EXPECT)
+        uses[n->of] |= USE_COPY;
+    if (n->op == KIR_MBARRIER_WAIT)
+        uses[n->of] |= USE_READ;
     if (n->op == KIR_COPY_ASYNC) {
         uses[n->of] |= USE_COPY;
         uses[kir_copy_from(n)] |= USE_READ;
@@ -217,12 +221,21 @@ void emit_block_prepare(struct emit *e) {
     s.before = ARENA_ARRAY(&e->arena, bool, e->k->nodes.n);
     s.copied = ARENA_ARRAY(&e->arena, bool, e->k->buffers.n + 1);
     s.factors = ARENA_ARRAY(&e->arena, bool, e->k->buffers.n + 1);
+    bool *boxes = ARENA_ARRAY(&e->arena, bool, e->k->buffers.n + 1);
     for (uint32_t i = 1; i < e->k->nodes.n; i++) {
         const struct kir_node *n = &e->k->nodes.v[i];
         if (n->op == KIR_COPY_ASYNC)
             s.copied[n->of] = true;
         if (n->op == KIR_WGMMA)
             s.factors[kir_wgmma_buffer(n, 0)] = s.factors[kir_wgmma_buffer(n, 1)] = true;
+        if (n->op == KIR_COPY_TENSOR)
+            boxes[n->of] = true;
+    }
+    e->fences = false;
+    for (uint32_t i = 1; i < e->k->nodes.n; i++) {
+        const struct kir_node *n = &e->k->nodes.v[i];
+        if (n->op == KIR_STORE || n->op == KIR_COPY_ASYNC)
+            e->fences |= s.factors[n->of] || boxes[n->of];
     }
     cg_launch(e->k, e->t, &e->launch);
     s.threads = e->launch.threads;
@@ -238,7 +251,7 @@ void emit_block_prepare(struct emit *e) {
 
 void emit_block_barrier(struct emit *e, kir_val v) {
     if (e->barriers[v.i])
-        block_barrier(e);
+        emit_block_sync(e);
 }
 
 /* ---- the function ---------------------------------------------------------------------------- */
@@ -250,30 +263,53 @@ static LLVMValueRef block_shared(struct emit *e) {
     bool fresh = !g;
     if (fresh)
         g = e->l->AddGlobalInAddressSpace(e->module, e->l->ArrayType(e->i8, 0), name, SPACE_SHARED);
-    if (fresh || e->wgmma)
-        e->l->SetAlignment(g, e->wgmma ? KIR_WGMMA_ALIGN : 64);
+    if (fresh || e->swizzles)
+        e->l->SetAlignment(g, e->swizzles ? KIR_WGMMA_ALIGN : 64);
     return g;
 }
 
-static void block_annotate(struct emit *e, const char *name, uint32_t value) {
+static void block_annotate(struct emit *e, const char *name, LLVMMetadataRef value) {
     const struct llvm *l = e->l;
-    LLVMMetadataRef parts[] = {l->ValueAsMetadata(e->fn), l->MDStringInContext2(e->context, name, strlen(name)),
-                               l->ValueAsMetadata(block_i32(e, value))};
+    LLVMMetadataRef parts[] = {l->ValueAsMetadata(e->fn), l->MDStringInContext2(e->context, name, strlen(name)), value};
     l->AddNamedMetadataOperand(e->module, "nvvm.annotations",
                                l->MetadataAsValue(e->context, l->MDNodeInContext2(e->context, parts, 3)));
+}
+
+static void block_attribute(struct emit *e, uint32_t param, const char *name, uint64_t value, LLVMTypeRef type) {
+    unsigned kind = e->l->GetEnumAttributeKindForName(name, strlen(name));
+    e->l->AddAttributeAtIndex(e->fn, param + 1, type ? e->l->CreateTypeAttribute(e->context, kind, type)
+                                                     : e->l->CreateEnumAttribute(e->context, kind, value));
+}
+
+/* Tensor maps are parameters by value, and stay where they are: copies read them there. */
+static void block_maps(struct emit *e) {
+    enum { MAP_BYTES = 128, MAP_ALIGN = 64 };
+    const struct llvm *l = e->l;
+    LLVMMetadataRef numbers[HILO_GPU_MAPS];
+    for (uint32_t i = 0; i < e->launch.nmaps; i++) {
+        uint32_t param = e->launch.params + i;
+        block_attribute(e, param, "byval", 0, l->ArrayType(e->i8, MAP_BYTES));
+        block_attribute(e, param, "align", MAP_ALIGN, NULL);
+        numbers[i] = l->ValueAsMetadata(block_i32(e, param + 1));
+    }
+    if (e->launch.nmaps) /* of several lists LLVM takes the first */
+        block_annotate(e, "grid_constant", l->MDNodeInContext2(e->context, numbers, e->launch.nmaps));
 }
 
 void emit_block_function(struct emit *e) {
     const struct llvm *l = e->l;
     const struct kir *k = e->k;
-    LLVMTypeRef *params = ARENA_ARRAY(&e->arena, LLVMTypeRef, e->launch.params + 1);
+    uint32_t nparams = e->launch.params + e->launch.nmaps;
+    LLVMTypeRef *params = ARENA_ARRAY(&e->arena, LLVMTypeRef, nparams + 1);
     LLVMTypeRef global = l->PointerTypeInContext(e->context, SPACE_GLOBAL), nothing = l->VoidTypeInContext(e->context);
-    for (uint32_t i = 0; i < e->launch.params; i++)
-        params[i] = global;
-    e->fn = l->AddFunction(e->module, k->name, l->FunctionType(nothing, params, e->launch.params, false));
+    for (uint32_t i = 0; i < nparams; i++)
+        params[i] = i < e->launch.params ? global : e->ptr;
+    e->fn = l->AddFunction(e->module, k->name, l->FunctionType(nothing, params, nparams, false));
     l->SetFunctionCallConv(e->fn, PTX_KERNEL);
-    block_annotate(e, "reqntidx", e->launch.threads);
-    block_annotate(e, "minctasm", 1); /* ptxas otherwise spills registers to make room for more blocks */
+    block_maps(e);
+    block_annotate(e, "reqntidx", l->ValueAsMetadata(block_i32(e, e->launch.threads)));
+    /* ptxas otherwise spills registers to make room for more blocks */
+    block_annotate(e, "minctasm", l->ValueAsMetadata(block_i32(e, 1)));
     l->PositionBuilderAtEnd(e->b, emit_new_block(e, "entry"));
     e->thread = block_register(e, "llvm.nvvm.read.ptx.sreg.tid.x");
     e->block_area = e->launch.shared_bytes ? block_shared(e) : NULL;
@@ -398,7 +434,7 @@ static void block_reduce_batch(struct emit *e, struct block_sum *sums, uint32_t 
             block_store(e, sums[i].t, sums[i].v, block_slot(e, sums[i].t, sums[i].from, e->thread));
         if (some)
             emit_branch_end(e, &f);
-        block_barrier(e);
+        emit_block_sync(e);
     }
     for (uint32_t i = 0; i < n; i++)
         block_reduce(e, &sums[i], width);
@@ -418,7 +454,7 @@ static void block_reduce_all(struct emit *e, const struct emit_slots *changes, c
         used = (used + cg_lane_bytes(sums[i].t) - 1) & ~(cg_lane_bytes(sums[i].t) - 1);
         if (area && used + bytes > area) {
             block_reduce_batch(e, sums + done, i - done, width);
-            block_barrier(e);
+            emit_block_sync(e);
             done = i;
             used = 0;
         }
@@ -521,6 +557,7 @@ void emit_block_vector(struct emit *e, kir_val v) {
     struct emit_slot *outside = ARENA_ARRAY(&e->arena, struct emit_slot, changes->n + 1);
     for (uint32_t i = 0; i < changes->n; i++)
         outside[i] = e->slots[changes->v[i]];
+    emit_mbarriers_begin(e, v);
     e->in_vector = true;
     emit_vector_accumulators(e, n->body);
     bool fits = !emit_is(n->arg[0]) || emit_fits(e, n->arg[0]);
@@ -532,6 +569,8 @@ void emit_block_vector(struct emit *e, kir_val v) {
     else
         block_steps(e, v, changes);
     e->in_vector = false;
+    if (e->status == HILO_OK)
+        emit_mbarriers_end(e, v);
     if (e->status == HILO_OK)
         block_reduce_all(e, changes, outside, n->width);
 }

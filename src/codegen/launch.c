@@ -42,7 +42,7 @@ static uint64_t reduced_bytes(const struct kir *k, kir_block body, kir_block b) 
     return bytes;
 }
 
-/* Threads, bytes of the area, and what its size is a multiple of: factors of WGMMA follow it. */
+/* Threads, bytes of the area, and what its size is a multiple of: factors of WGMMA and boxes of matrices follow it. */
 struct survey {
     uint32_t threads;
     uint64_t area, align;
@@ -56,7 +56,7 @@ static void survey(const struct kir *k, kir_block b, struct survey *s) {
             s->threads = n->width > s->threads ? n->width : s->threads;
             s->area = bytes > s->area ? bytes : s->area;
         }
-        s->align = n->op == KIR_WGMMA ? KIR_WGMMA_ALIGN : s->align;
+        s->align = n->op == KIR_WGMMA || n->op == KIR_COPY_TENSOR ? KIR_WGMMA_ALIGN : s->align;
         if (n->body.i)
             survey(k, n->body, s);
         if (n->other.i)
@@ -83,6 +83,14 @@ void cg_launch(const struct kir *k, const struct target *t, struct hilo_gpu_laun
         most = (int64_t)t->cores * LAUNCH_SLAB_BLOCKS;
     } else {
         out->shared_bytes += (uint32_t)k->scratch_bytes;
+    }
+    for (uint32_t i = 0; i < k->maps.n && i < HILO_GPU_MAPS; i++) {
+        const struct kir_map *m = &k->maps.v[i];
+        uint32_t bytes = ir_dtype_get(k->buffers.v[m->buffer].dtype)->bytes, param = 0;
+        for (uint32_t b = 0; b < m->buffer; b++)
+            param += k->buffers.v[b].role != KIR_SCRATCH;
+        out->maps[out->nmaps++] = (struct hilo_gpu_map){param, bytes, m->box, (uint64_t)m->columns, (uint64_t)m->lines,
+                                                        (uint64_t)m->stride * bytes};
     }
     out->blocks = (uint32_t)(extent < 0 ? 0 : extent < most ? extent : most);
 }

@@ -13,6 +13,11 @@ struct cuda_launch {
     void *kernel, *context; /* of libraries; not used */
 };
 
+/* CUtensorMap; with types of elements by their bytes, swizzling of 128 bytes, and reads of as many for the L2 cache. */
+struct cuda_map { _Alignas(64) unsigned char opaque[128]; };
+enum { CUDA_MAP_UINT8 = 0, CUDA_MAP_UINT16 = 1, CUDA_MAP_UINT32 = 2, CUDA_MAP_UINT64 = 4,
+       CUDA_SWIZZLE_128 = 3, CUDA_L2_128 = 2 };
+
 enum { CUDA_DEVICE_MEMORY = 2 }; /* of the host: 1 */
 
 /* One side of a copy: of its address, that which its type says. */

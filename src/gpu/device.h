@@ -2,6 +2,7 @@
 #ifndef HILO_GPU_DEVICE_H
 #define HILO_GPU_DEVICE_H
 
+#include "gpu/cuda.h"
 #include "gpu/driver.h"
 #include "gpu/gpu.h"
 
@@ -31,7 +32,16 @@ struct gpu_handle {
 hilo_status gpu_enter(struct gpu *g, struct diag_list *d);
 
 enum { GPU_MOST_PARAMS = 512 }; /* pointers: 4 KiB of parameters */
+/* What the driver is given of a launch: addresses of pointers, then of tensor maps. */
+struct gpu_arguments {
+    void *at[GPU_MOST_PARAMS];
+    struct cuda_map maps[HILO_GPU_MAPS];
+};
+
 /* UNIMPLEMENTED where a launch has more. */
 hilo_status gpu_check_launch(const struct hilo_gpu_launch *launch, struct diag_list *d);
+/* params: pointers, which outlive `out`; so does `out` the call that takes it. */
+hilo_status gpu_make_arguments(const struct gpu *g, const struct hilo_gpu_launch *launch, void *const *params,
+                               struct gpu_arguments *out, struct diag_list *d);
 
 #endif

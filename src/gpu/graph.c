@@ -2,7 +2,6 @@
  *
  * A graph is recorded anew each time that it is run, and what the driver has of it is changed as little as possible: where
  * kernels are the same as the last time, only those whose pointers differ are updated; else it is made anew. */
-#include "gpu/cuda.h"
 #include "gpu/device.h"
 
 #include <string.h>
@@ -126,9 +125,7 @@ hilo_status gpu_graph_copy(struct gpu_graph *x, void *to, const void *from, size
 
 /* ---- the driver's graph ---------------------------------------------------------------------- */
 
-static struct cuda_launch launch_of(const struct gpu_graph *x, const struct node *node, void **at) {
-    for (uint32_t i = 0; i < node->launch->params; i++)
-        at[i] = &x->params[node->first + i];
+static struct cuda_launch launch_of(const struct node *node, void **at) {
     return (struct cuda_launch){.function = node->function, .grid = {node->launch->blocks, 1, 1},
                                 .block = {node->launch->threads, 1, 1}, .shared_bytes = node->launch->shared_bytes,
                                 .params = at};
@@ -147,9 +144,11 @@ static struct cuda_copy copy_of(const struct gpu_graph *x, const struct node *no
 static hilo_status put_node(struct gpu_graph *x, size_t i, bool change, struct diag_list *d) {
     const struct gpu_driver *driver = x->g->driver;
     struct node *node = &x->nodes[i];
-    void *at[GPU_MOST_PARAMS], *const *after = i ? &x->nodes[i - 1].handle : NULL;
+    struct gpu_arguments a;
+    void *const *after = i ? &x->nodes[i - 1].handle : NULL;
     if (node->function) {
-        const struct cuda_launch launch = launch_of(x, node, at);
+        HILO_TRY(gpu_make_arguments(x->g, node->launch, x->params + node->first, &a, d));
+        const struct cuda_launch launch = launch_of(node, a.at);
         HILO_TRY(change ? GPU_CALL(driver, d, cuGraphExecKernelNodeSetParams, x->runnable, node->handle, &launch)
                         : GPU_CALL(driver, d, cuGraphAddKernelNode, &node->handle, x->graph, after, i != 0, &launch));
     } else {

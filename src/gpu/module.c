@@ -107,22 +107,43 @@ hilo_status gpu_function_shared(struct gpu *g, struct gpu_function *f, uint32_t 
     return GPU_CALL(g->driver, d, cuFuncSetAttribute, f, FUNCTION_SHARED_BYTES, (int)bytes);
 }
 
+/* A map has the room of 16 pointers, and is aligned to that of 8. */
 hilo_status gpu_check_launch(const struct hilo_gpu_launch *launch, struct diag_list *d) {
-    return launch->params <= GPU_MOST_PARAMS
+    enum { MAP = 24 };
+    return launch->nmaps <= HILO_GPU_MAPS && launch->params <= GPU_MOST_PARAMS - MAP * launch->nmaps
                ? HILO_OK
                : diag_error(d, HILO_UNIMPLEMENTED, "a kernel with %u parameters; a GPU takes %d", launch->params,
                             (int)GPU_MOST_PARAMS);
 }
 
+static hilo_status make_map(const struct gpu *g, const struct hilo_gpu_map *map, void *p, struct cuda_map *out,
+                            struct diag_list *d) {
+    static const uint8_t types[] = {[1] = CUDA_MAP_UINT8, [2] = CUDA_MAP_UINT16, [4] = CUDA_MAP_UINT32, [8] = CUDA_MAP_UINT64};
+    const uint64_t sizes[] = {map->columns, map->lines};
+    const unsigned box[] = {128 / map->element_bytes, map->box_lines}, steps[] = {1, 1};
+    return GPU_CALL(g->driver, d, cuTensorMapEncodeTiled, out, types[map->element_bytes], 2, p, sizes, &map->line_bytes, box,
+                    steps, 0, CUDA_SWIZZLE_128, CUDA_L2_128, 0);
+}
+
+hilo_status gpu_make_arguments(const struct gpu *g, const struct hilo_gpu_launch *launch, void *const *params,
+                               struct gpu_arguments *out, struct diag_list *d) {
+    for (uint32_t i = 0; i < launch->params; i++)
+        out->at[i] = (void *)(uintptr_t)&params[i];
+    for (uint32_t i = 0; i < launch->nmaps; i++) {
+        out->at[launch->params + i] = &out->maps[i];
+        HILO_TRY(make_map(g, &launch->maps[i], params[launch->maps[i].param], &out->maps[i], d));
+    }
+    return HILO_OK;
+}
+
 hilo_status gpu_launch(struct gpu *g, struct gpu_function *f, const struct hilo_gpu_launch *launch, void *const *params,
                        struct diag_list *d) {
-    void *at[GPU_MOST_PARAMS];
+    struct gpu_arguments x;
     HILO_TRY(gpu_check_launch(launch, d));
-    for (uint32_t i = 0; i < launch->params; i++)
-        at[i] = (void *)(uintptr_t)&params[i];
     if (!launch->blocks)
         return HILO_OK;
     HILO_TRY(gpu_enter(g, d));
+    HILO_TRY(gpu_make_arguments(g, launch, params, &x, d));
     return GPU_CALL(g->driver, d, cuLaunchKernel, f, launch->blocks, 1, 1, launch->threads, 1, 1, launch->shared_bytes,
-                    g->stream, at, NULL);
+                    g->stream, x.at, NULL);
 }

@@ -29,6 +29,9 @@ struct run {
     struct { struct reduction *v; uint32_t n, cap; } reductions;
     uint8_t tiles[8][16][64];
     uint64_t *copied;   /* by 4 bytes of scratch memory: 1 + the group of the last copy to it; NULL in a kernel without */
+    struct boxed { uint32_t mbarriers; uint64_t group; } *boxed; /* likewise: of copies of boxes; group from 1 */
+    struct mbarriers { uint64_t base, begun, waited; } *mbarriers; /* by buffer: groups, since ever; base: before this loop */
+    uint32_t expecting; /* the mbarriers of the copies that follow */
     struct { struct in_flight *v; uint32_t n, cap; } in_flight;
     uint64_t groups, landed, last; /* of copies: committed; waited for; 1 + that of the last copy */
     uint64_t counts[KIR_COUNTS];
@@ -58,7 +61,8 @@ static bool outside(struct run *r, uint32_t buffer, int64_t index) {
 /* Whether no copy to these bytes of the scratch memory is under way. */
 static bool has_landed(const struct run *r, size_t offset, size_t bytes) {
     for (size_t i = offset / 4; i <= (offset + bytes - 1) / 4; i++)
-        if (r->copied[i] > r->landed)
+        if ((r->copied && r->copied[i] > r->landed) ||
+            (r->boxed && r->boxed[i].group > r->mbarriers[r->boxed[i].mbarriers].waited))
             return false;
     return true;
 }
@@ -71,7 +75,7 @@ static void *element(struct run *r, uint32_t buffer, int64_t index, size_t bytes
         outside(r, buffer, index);
         return NULL;
     }
-    if (r->copied && b->role == KIR_SCRATCH && !has_landed(r, b->offset + (size_t)index * size, bytes)) {
+    if ((r->copied || r->boxed) && b->role == KIR_SCRATCH && !has_landed(r, b->offset + (size_t)index * size, bytes)) {
         diag_error(r->d, HILO_FAILED_PRECONDITION, "kernel %s: element %lld of buffer b%u, whose copy is not waited for",
                    r->k->name, (long long)index, (unsigned)buffer);
         return NULL;
@@ -323,6 +327,75 @@ static bool all_landed(const struct run *r) {
     return r->last <= r->landed;
 }
 
+/* ---- boxes of matrices ------------------------------------------------------------------------ */
+
+/* Whether an mbarrier op names the group whose turn it is. */
+static bool run_mbarrier(struct run *r, const struct kir_node *n) {
+    struct mbarriers *m = &r->mbarriers[n->of];
+    uint64_t group = (uint64_t)read_lane(r, n->arg[0], 0) + m->base, each = (uint64_t)r->k->buffers.v[n->of].count;
+    bool wait = n->op == KIR_MBARRIER_WAIT;
+    if (group != (wait ? m->waited : m->begun) || (wait ? group >= m->begun : m->begun - m->waited >= each)) {
+        diag_error(r->d, HILO_FAILED_PRECONDITION, "kernel %s: group %lld of mbarriers b%u %s", r->k->name,
+                   (long long)(group - m->base), (unsigned)n->of,
+                   wait ? "is waited for, which is not the next that was begun"
+                        : "is begun, which is not the next, or whose mbarrier has another one");
+        return false;
+    }
+    m->waited += wait;
+    m->begun += !wait;
+    r->expecting = n->of;
+    return true;
+}
+
+/* At once, as COPY_ASYNC. */
+static bool run_box(struct run *r, const struct kir_node *n) {
+    const struct kir_map *map = &r->k->maps.v[n->imm];
+    const struct kir_buffer *to = &r->k->buffers.v[n->of];
+    size_t size = ir_dtype_get(to->dtype)->bytes;
+    int64_t index = read_lane(r, n->arg[0], 0), columns = kir_box_columns(r->k, map);
+    int64_t column = read_lane(r, n->arg[1], 0), line = read_lane(r, n->arg[2], 0);
+    uint8_t *p = element(r, n->of, index, kir_box_bytes(map));
+    if (!p || is_in_flight(r, n, index, kir_box_bytes(map)))
+        return false;
+    size_t offset = to->offset + (size_t)index * size;
+    if (offset % KIR_WGMMA_ALIGN) {
+        diag_error(r->d, HILO_OUT_OF_RANGE, "kernel %s: a box is not copied to a multiple of 1024 bytes", r->k->name);
+        return false;
+    }
+    for (size_t i = 0; i < kir_box_bytes(map); i += 4)
+        r->boxed[(offset + i) / 4] = (struct boxed){r->expecting, r->mbarriers[r->expecting].begun};
+    memset(p, 0, kir_box_bytes(map));
+    for (int64_t i = 0; i < map->box; i++) {
+        int64_t first = column < 0 ? -column : 0, end = map->columns - column < columns ? map->columns - column : columns;
+        if (line + i < 0 || line + i >= map->lines || first >= end)
+            continue;
+        for (int64_t j = first; j < end; j++) {
+            const uint8_t *from = element(r, map->buffer, (line + i) * map->stride + column + j, size);
+            size_t at = (size_t)j * size, unit = at / 16 ^ (size_t)i % 8;
+            if (!from)
+                return false;
+            memcpy(p + i * KIR_BOX_BYTES + unit * 16 + at % 16, from, size);
+        }
+        count_access(r, KIR_COUNT_LOADS, (size_t)(end - first) * size);
+    }
+    count_access(r, KIR_COUNT_STORES, kir_box_bytes(map));
+    return true;
+}
+
+/* Groups are numbered from 0 again. */
+static bool all_boxes_landed(struct run *r) {
+    for (uint32_t i = 0; r->mbarriers && i < r->k->buffers.n; i++) {
+        struct mbarriers *m = &r->mbarriers[i];
+        if (m->begun > m->waited) {
+            diag_error(r->d, HILO_FAILED_PRECONDITION, "kernel %s: a loop ends before groups of mbarriers b%u are waited for",
+                       r->k->name, (unsigned)i);
+            return false;
+        }
+        m->base = m->begun;
+    }
+    return true;
+}
+
 /* ---- warps ----------------------------------------------------------------------------------- */
 
 /* The registers of all lanes from number `first` on. */
@@ -483,7 +556,7 @@ static bool run_vector(struct run *r, kir_val v, const struct kir_node *n, int64
     }
     r->active = 1;
     end_reductions(r, v, width);
-    return ok && all_landed(r);
+    return ok && all_landed(r) && all_boxes_landed(r);
 }
 
 static bool run_loop(struct run *r, kir_val v, const struct kir_node *n) {
@@ -549,6 +622,9 @@ static bool run_node(struct run *r, kir_val v) {
     case KIR_COPY_ASYNC: return run_copy(r, n);
     case KIR_COPY_COMMIT: r->groups++; return true;
     case KIR_COPY_WAIT: wait_copies(r, (uint64_t)n->imm); return true;
+    case KIR_MBARRIER_EXPECT:
+    case KIR_MBARRIER_WAIT: return run_mbarrier(r, n);
+    case KIR_COPY_TENSOR: return spend(r, kir_box_bytes(&r->k->maps.v[n->imm])) && run_box(r, n);
     case KIR_TZERO: memset(r->tiles[n->imm], 0, sizeof r->tiles[0]); return true;
     case KIR_TLOAD:
     case KIR_TSTORE: return run_tile_rows(r, n);
@@ -617,9 +693,14 @@ static bool run_all(struct run *r, void *const *buffers, void *scratch) {
         const struct kir_buffer *b = &k->buffers.v[i];
         r->memory[i] = b->role != KIR_SCRATCH ? buffers[param++] : scratch ? (char *)scratch + b->offset : NULL;
     }
-    for (uint32_t i = 1; i < k->nodes.n && !r->copied; i++)
-        if (k->nodes.v[i].op == KIR_COPY_ASYNC)
+    for (uint32_t i = 1; i < k->nodes.n; i++) {
+        if (k->nodes.v[i].op == KIR_COPY_ASYNC && !r->copied)
             r->copied = ARENA_ARRAY(&r->arena, uint64_t, k->scratch_bytes / 4 + 1);
+        if (k->nodes.v[i].op == KIR_COPY_TENSOR && !r->boxed)
+            r->boxed = ARENA_ARRAY(&r->arena, struct boxed, k->scratch_bytes / 4 + 1);
+        if (k->nodes.v[i].op == KIR_MBARRIER_EXPECT || k->nodes.v[i].op == KIR_MBARRIER_WAIT)
+            r->mbarriers = r->mbarriers ? r->mbarriers : ARENA_ARRAY(&r->arena, struct mbarriers, k->buffers.n);
+    }
     r->values = ARENA_ARRAY(&r->arena, int64_t *, k->nodes.n);
     r->lanes = ARENA_ARRAY(&r->arena, uint32_t, k->nodes.n);
     prepare_block(r, (kir_block){1}, (kir_val){0});

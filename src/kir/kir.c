@@ -107,6 +107,17 @@ uint32_t kir_scratch(struct kir *k, enum ir_dtype dtype, int64_t count) {
     return k->buffers.n - 1;
 }
 
+uint32_t kir_map(struct kir *k, struct kir_map map) {
+    for (uint32_t i = 0; i < k->maps.n; i++) {
+        const struct kir_map *m = &k->maps.v[i];
+        if (m->buffer == map.buffer && m->box == map.box && m->lines == map.lines && m->columns == map.columns &&
+            m->stride == map.stride)
+            return i;
+    }
+    ARENA_PUSH(&k->arena, &k->maps, map);
+    return k->maps.n - 1;
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 kir_block kir_new_block(struct kir *k, kir_val owner, kir_block parent) {
@@ -528,6 +539,21 @@ void kir_copy_commit(struct kir *k) {
 
 void kir_copy_wait(struct kir *k, int64_t groups) {
     struct kir_node n = {.op = KIR_COPY_WAIT, .imm = groups};
+    kir_put(k, k->at, &n);
+}
+
+void kir_mbarrier_expect(struct kir *k, uint32_t mbarriers, kir_val group, int64_t bytes) {
+    struct kir_node n = {.op = KIR_MBARRIER_EXPECT, .of = mbarriers, .imm = bytes, .arg = {group}};
+    kir_put(k, k->at, &n);
+}
+
+void kir_copy_tensor(struct kir *k, uint32_t buffer, kir_val index, uint32_t map, kir_val column, kir_val line) {
+    struct kir_node n = {.op = KIR_COPY_TENSOR, .of = buffer, .imm = map, .arg = {index, column, line}};
+    kir_put(k, k->at, &n);
+}
+
+void kir_mbarrier_wait(struct kir *k, uint32_t mbarriers, kir_val group) {
+    struct kir_node n = {.op = KIR_MBARRIER_WAIT, .of = mbarriers, .arg = {group}};
     kir_put(k, k->at, &n);
 }
 

@@ -98,8 +98,8 @@ struct kir_node {
     uint8_t type;      /* enum kir_type of its value */
     uint8_t sub;       /* enum kir_loop, kir_cmp, kir_math, kir_tile; ACC: enum kir_op */
     uint8_t flags;
-    uint32_t of;       /* GET, SET, ACC, MMA, WGMMA, WGMMA_WAIT: node of the REG; ops on memory: buffer, COPY_ASYNC: that is
-                          written */
+    uint32_t of;       /* GET, SET, ACC, MMA, WGMMA, WGMMA_WAIT: node of the REG; ops on memory: buffer, COPY_ASYNC,
+                          COPY_TENSOR: that is written; MBARRIER_EXPECT, MBARRIER_WAIT: that of the mbarriers */
     kir_val arg[3];    /* 0 = absent */
     uint32_t width;    /* VECTOR loops: lanes, a power of two; WGMMA: columns */
     int64_t imm;
@@ -149,12 +149,26 @@ struct kir_buffer {
     bool aligned;          /* begins at a multiple of 64 bytes */
 };
 
+/* A matrix in a buffer that is only read, for COPY_TENSOR, of elements of 1, 2, 4 or 8 bytes: lines of `columns` elements,
+   `stride` elements apart, a multiple of 16 bytes. A box is `box` lines of 128 bytes. */
+struct kir_map {
+    uint32_t buffer, box;
+    int64_t lines, columns, stride;
+};
+enum kir_tensor {
+    KIR_BOX_LINES = 256,   /* at most */
+    KIR_BOX_BYTES = 128,   /* of a line */
+    KIR_MOST_MAPS = 4,     /* of a kernel */
+    KIR_MOST_MBARRIERS = 8 /* of a buffer */
+};
+
 struct kir {
     struct arena arena;
     const char *name;               /* a C identifier */
     struct { struct kir_node *v; uint32_t n, cap; } nodes;        /* from 1 */
     struct { struct kir_block_data *v; uint32_t n, cap; } blocks; /* from 1 */
     struct { struct kir_buffer *v; uint32_t n, cap; } buffers;    /* parameters in order, scratch among them */
+    struct { struct kir_map *v; uint32_t n, cap; } maps;
     size_t scratch_bytes;
     kir_block at;                   /* where the builder places */
     struct { kir_val *v; uint32_t n, cap; } open; /* LOOP, IF, WHILE that kir_close closes; 0 for one that left no node */
@@ -181,6 +195,8 @@ uint32_t kir_param_count(const struct kir *k);
 /* The number of the new buffer. kir_scratch adds to scratch_bytes; a count that overflows is exhaustion. */
 uint32_t kir_param(struct kir *k, enum kir_role role, enum ir_dtype dtype, int64_t count);
 uint32_t kir_scratch(struct kir *k, enum ir_dtype dtype, int64_t count);
+/* The number of a new map, or of an equal one. */
+uint32_t kir_map(struct kir *k, struct kir_map map);
 
 kir_val kir_int(struct kir *k, enum kir_type t, int64_t v);   /* any integer type, i1 */
 kir_val kir_i64(struct kir *k, int64_t v);
@@ -234,6 +250,10 @@ void kir_wgmma_wait(struct kir *k, kir_val sums);
 void kir_copy_async(struct kir *k, uint32_t buffer, kir_val index, uint32_t from, kir_val at, kir_val guard, int64_t elements);
 void kir_copy_commit(struct kir *k);
 void kir_copy_wait(struct kir *k, int64_t groups); /* all but so many */
+/* Group `group` of the mbarriers in a buffer: the copies that follow, of so many bytes; the wait for it. A box of a map. */
+void kir_mbarrier_expect(struct kir *k, uint32_t mbarriers, kir_val group, int64_t bytes);
+void kir_copy_tensor(struct kir *k, uint32_t buffer, kir_val index, uint32_t map, kir_val column, kir_val line);
+void kir_mbarrier_wait(struct kir *k, uint32_t mbarriers, kir_val group);
 /* TZERO, TLOAD, TSTORE (buffer, index, stride; else 0 and none), TMUL (format). imm as in kir.def. */
 void kir_tile(struct kir *k, enum kir_op op, int64_t imm, enum kir_tile format, uint32_t buffer, kir_val index, kir_val stride);
 

@@ -41,6 +41,11 @@ static inline uint32_t kir_wgmma_buffer(const struct kir_node *n, int i) {
 static inline uint32_t kir_wgmma_bytes(const struct kir_node *n, int i) {
     return (i ? n->width : KIR_WGMMA_ROWS) * KIR_WGMMA_TERMS * 2;
 }
+/* Elements of a line of a box; bytes of a box. */
+static inline int64_t kir_box_columns(const struct kir *k, const struct kir_map *m) {
+    return KIR_BOX_BYTES / ir_dtype_get(k->buffers.v[m->buffer].dtype)->bytes;
+}
+static inline uint32_t kir_box_bytes(const struct kir_map *m) { return m->box * KIR_BOX_BYTES; }
 /* Factors in a word of a format. */
 static inline uint32_t kir_tile_factors(enum kir_tile t) { return t == KIR_TILE_BF16 || t == KIR_TILE_F16 ? 2 : 4; }
 /* Whether the bytes of A (i = 0), of B (1) have no sign. */

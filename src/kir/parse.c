@@ -180,13 +180,18 @@ static hilo_status value(struct parser *p, kir_val *out) {
     return number(p, out);
 }
 
+/* b0, m0: of n that there are */
+static hilo_status numbered(struct parser *p, char letter, uint32_t n, const char *what, int64_t *out) {
+    if (peek(p) != letter)
+        return parse_fail(p, p->at, "expected %s", what);
+    p->at++;
+    return integer(p, 0, (int64_t)n - 1, out);
+}
+
 /* b0[%1] */
 static hilo_status place(struct parser *p, struct kir_node *n) {
     int64_t buffer;
-    if (peek(p) != 'b')
-        return parse_fail(p, p->at, "expected an element of a buffer: b0[…]");
-    p->at++;
-    HILO_TRY(integer(p, 0, (int64_t)p->k->buffers.n - 1, &buffer));
+    HILO_TRY(numbered(p, 'b', p->k->buffers.n, "an element of a buffer: b0[…]", &buffer));
     n->of = (uint32_t)buffer;
     HILO_TRY(expect(p, '['));
     HILO_TRY(value(p, &n->arg[0]));
@@ -267,6 +272,29 @@ static hilo_status wgmma_operands(struct parser *p, struct kir_node *n) {
     return HILO_OK;
 }
 
+/* b0[%1], m0[%2, %3] */
+static hilo_status tensor_operands(struct parser *p, struct kir_node *n) {
+    HILO_TRY(place(p, n));
+    HILO_TRY(expect(p, ','));
+    HILO_TRY(numbered(p, 'm', p->k->maps.n, "a box of a map: m0[…]", &n->imm));
+    HILO_TRY(expect(p, '['));
+    HILO_TRY(value(p, &n->arg[1]));
+    HILO_TRY(comma_value(p, &n->arg[2]));
+    return expect(p, ']');
+}
+
+/* b0, %1, and the bytes that are expected */
+static hilo_status mbarrier_operands(struct parser *p, struct kir_node *n) {
+    int64_t buffer;
+    HILO_TRY(numbered(p, 'b', p->k->buffers.n, "a buffer of mbarriers", &buffer));
+    n->of = (uint32_t)buffer;
+    HILO_TRY(comma_value(p, &n->arg[0]));
+    if (n->op == KIR_MBARRIER_WAIT)
+        return HILO_OK;
+    HILO_TRY(expect(p, ','));
+    return integer(p, 1, INT32_MAX, &n->imm);
+}
+
 static hilo_status operands(struct parser *p, struct kir_node *n) {
     int64_t x[3];
     kir_val regs[3];
@@ -311,6 +339,9 @@ static hilo_status operands(struct parser *p, struct kir_node *n) {
     case KIR_COPY_ASYNC: return copy_operands(p, n);
     case KIR_COPY_COMMIT: return HILO_OK;
     case KIR_COPY_WAIT: return integer(p, 0, KIR_MOST_GROUPS, &n->imm);
+    case KIR_COPY_TENSOR: return tensor_operands(p, n);
+    case KIR_MBARRIER_EXPECT:
+    case KIR_MBARRIER_WAIT: return mbarrier_operands(p, n);
     case KIR_MMA:
         for (int i = 0; i < 3; i++) {
             if (i)
@@ -516,12 +547,39 @@ static hilo_status buffer(struct parser *p) {
     return HILO_OK;
 }
 
+/* m0: map b0[128 x 64 by 64] 32 */
+static hilo_status map(struct parser *p) {
+    struct kir_map m;
+    int64_t buffer, box, number;
+    HILO_TRY(numbered(p, 'm', KIR_MOST_MAPS, "a map", &number));
+    if (number != p->k->maps.n)
+        return parse_fail(p, p->at, "expected map 'm%u'", (unsigned)p->k->maps.n);
+    HILO_TRY(expect(p, ':'));
+    if (!accept_word(p, "map"))
+        return parse_fail(p, p->at, "expected 'map'");
+    HILO_TRY(numbered(p, 'b', p->k->buffers.n, "a buffer", &buffer));
+    HILO_TRY(expect(p, '['));
+    HILO_TRY(integer(p, 1, INT32_MAX, &m.lines));
+    if (!accept_word(p, "x"))
+        return parse_fail(p, p->at, "expected 'x' and the columns");
+    HILO_TRY(integer(p, 1, INT32_MAX, &m.columns));
+    if (!accept_word(p, "by"))
+        return parse_fail(p, p->at, "expected 'by' and the elements between lines");
+    HILO_TRY(integer(p, 1, INT64_MAX / 16, &m.stride));
+    HILO_TRY(expect(p, ']'));
+    HILO_TRY(integer(p, 1, KIR_BOX_LINES, &box));
+    m.buffer = (uint32_t)buffer;
+    m.box = (uint32_t)box;
+    ARENA_PUSH(&p->k->arena, &p->k->maps, m);
+    return HILO_OK;
+}
+
 static hilo_status kernel(struct parser *p) {
     HILO_TRY(expect(p, '('));
     for (bool first = true; !accept(p, ')'); first = false) {
         if (!first)
             HILO_TRY(expect(p, ','));
-        HILO_TRY(buffer(p));
+        HILO_TRY(peek(p) == 'm' ? map(p) : buffer(p));
     }
     return block(p, (kir_block){1});
 }

@@ -150,6 +150,21 @@ static void print_operands(const struct printer *p, const struct kir_node *n) {
         }
         break;
     case KIR_COPY_WAIT: strbuf_i64(out, n->imm); break;
+    case KIR_MBARRIER_EXPECT:
+    case KIR_MBARRIER_WAIT:
+        strbuf_printf(out, "b%u, ", (unsigned)n->of);
+        print_value(p, n->arg[0]);
+        if (n->op == KIR_MBARRIER_EXPECT)
+            strbuf_printf(out, ", %lld", (long long)n->imm);
+        break;
+    case KIR_COPY_TENSOR:
+        print_place(p, n->of, n->arg[0]);
+        strbuf_printf(out, ", m%u[", (unsigned)n->imm);
+        print_value(p, n->arg[1]);
+        strbuf_puts(out, ", ");
+        print_value(p, n->arg[2]);
+        strbuf_putc(out, ']');
+        break;
     case KIR_MMA:
         for (int i = 0; i < 3; i++) {
             strbuf_puts(out, i ? ", " : "");
@@ -263,6 +278,11 @@ void kir_print(const struct kir *k, struct strbuf *out) {
         bool aligned = b->aligned && b->role != KIR_SCRATCH;
         strbuf_printf(out, "%sb%u: %s %s[%lld]%s", i ? ", " : "", (unsigned)i, role_names[b->role],
                       ir_dtype_get(b->dtype)->name, (long long)b->count, aligned ? " aligned" : "");
+    }
+    for (uint32_t i = 0; i < k->maps.n; i++) {
+        const struct kir_map *m = &k->maps.v[i];
+        strbuf_printf(out, ", m%u: map b%u[%lld x %lld by %lld] %u", (unsigned)i, (unsigned)m->buffer, (long long)m->lines,
+                      (long long)m->columns, (long long)m->stride, (unsigned)m->box);
     }
     strbuf_puts(out, ") ");
     print_body(&p, (kir_block){1});

@@ -156,6 +156,32 @@ static const char *flaw_of_copy(const struct kir *k, const struct kir_node *n) {
                ? "must have indices of type i64, and an i1 as guard" : NULL;
 }
 
+/* Whether a buffer may hold mbarriers. */
+static bool holds_mbarriers(const struct kir *k, uint32_t buffer) {
+    const struct kir_buffer *b = &k->buffers.v[buffer];
+    return buffer < k->buffers.n && b->role == KIR_SCRATCH && b->dtype == IR_I64_T && b->count >= 1 &&
+           b->count <= KIR_MOST_MBARRIERS;
+}
+
+static bool fits_i32(const struct kir *k, kir_val v) {
+    return kir_type(k, v) == KIR_I64 && kir_get(k, v)->lo >= INT32_MIN && kir_get(k, v)->hi <= INT32_MAX;
+}
+
+static const char *flaw_of_tensor(const struct kir *k, const struct kir_node *n) {
+    if (n->op != KIR_COPY_TENSOR) {
+        if (!holds_mbarriers(k, n->of) || arg_type(k, n, 0) != KIR_I64)
+            return "must be of a group, an i64, of 1 to 8 mbarriers, i64 in scratch memory";
+        return n->op == KIR_MBARRIER_EXPECT && (n->imm < 1 || n->imm > INT32_MAX) ? "must be of some bytes" : NULL;
+    }
+    if (n->imm < 0 || n->imm >= k->maps.n)
+        return "names no map";
+    if (n->of >= k->buffers.n || k->buffers.v[n->of].role != KIR_SCRATCH ||
+        k->buffers.v[n->of].dtype != k->buffers.v[k->maps.v[n->imm].buffer].dtype)
+        return "must be to scratch memory of the type of its map";
+    return arg_type(k, n, 0) != KIR_I64 || !fits_i32(k, n->arg[1]) || !fits_i32(k, n->arg[2])
+               ? "must have an index of type i64, and a column and a line that are known to fit 32 bits" : NULL;
+}
+
 static const char *flaw_of_memory(const struct kir *k, const struct kir_node *n) {
     if (n->of >= k->buffers.n)
         return "names no buffer";
@@ -229,6 +255,9 @@ const char *kir_flaw(const struct kir *k, const struct kir_node *n) {
     case KIR_COPY_ASYNC:
     case KIR_COPY_COMMIT:
     case KIR_COPY_WAIT: return flaw_of_copy(k, n);
+    case KIR_MBARRIER_EXPECT:
+    case KIR_COPY_TENSOR:
+    case KIR_MBARRIER_WAIT: return flaw_of_tensor(k, n);
     case KIR_TMUL: return n->imm < 0 || n->imm > 0777 || n->sub >= KIR_TILE_F16 ? "must name three of 8 tiles" : NULL;
     default: return flaw_of_memory(k, n);
     }
@@ -254,6 +283,8 @@ struct verify {
     kir_val grid;        /* of the kernel */
     bool in_grid;
     uint32_t in_flight;  /* REGs */
+    bool *mbarriers;     /* by buffer: it holds mbarriers */
+    int64_t expected;    /* bytes of copies that an mbarrier expects and that have not begun */
 };
 
 static hilo_status flawed(struct verify *c, kir_val v, const char *what) {
@@ -360,6 +391,30 @@ static hilo_status check_in_flight(struct verify *c, kir_val v) {
     return HILO_OK;
 }
 
+/* Mbarriers, the copies that follow those that expect them, and other ops, which do not use mbarriers. */
+static hilo_status check_tensor(struct verify *c, kir_val v) {
+    const struct kir_node *n = kir_get(c->k, v);
+    bool memory = n->op == KIR_LOAD || n->op == KIR_STORE || n->op == KIR_LDMATRIX || n->op == KIR_COPY_ASYNC ||
+                  n->op == KIR_PREFETCH || n->op == KIR_COPY_TENSOR;
+    if ((memory && c->mbarriers[n->of]) || (n->op == KIR_WGMMA && (c->mbarriers[kir_wgmma_buffer(n, 0)] ||
+                                                                   c->mbarriers[kir_wgmma_buffer(n, 1)])))
+        return flawed(c, v, "uses mbarriers as memory");
+    if (n->op == KIR_MBARRIER_EXPECT || n->op == KIR_COPY_TENSOR || n->op == KIR_MBARRIER_WAIT) {
+        if (c->facts[v.i].varies)
+            return flawed(c, v, "has operands that depend on the lane");
+    }
+    if (n->op == KIR_MBARRIER_WAIT && c->in_flight)
+        return flawed(c, v, "stands between products of warpgroups and the wait for them");
+    if (c->expected && (n->op == KIR_MBARRIER_EXPECT || n->op == KIR_MBARRIER_WAIT || n->body.i || n->other.i))
+        return flawed(c, v, "stands between an mbarrier and the copies that it expects");
+    if (n->op == KIR_MBARRIER_EXPECT)
+        c->expected = n->imm;
+    if (n->op != KIR_COPY_TENSOR)
+        return HILO_OK;
+    c->expected -= kir_box_bytes(&c->k->maps.v[n->imm]);
+    return c->expected < 0 ? flawed(c, v, "copies what no mbarrier expects") : HILO_OK;
+}
+
 static hilo_status check_block(struct verify *c, kir_block b);
 
 /* Whether some register became varying by the body of the vector loop: then it is visited again, since what was read from it
@@ -451,6 +506,7 @@ static hilo_status check_node(struct verify *c, kir_val v) {
     if (flaw)
         return flawed(c, v, flaw);
     HILO_TRY(check_operands(c, v));
+    HILO_TRY(check_tensor(c, v));
     if (n->op == KIR_LOOP || n->op == KIR_IF || n->op == KIR_WHILE)
         return c->in_flight ? check_in_flight(c, v) : check_flow(c, v);
     if (n->op == KIR_GET || n->op == KIR_SET || n->op == KIR_ACC)
@@ -479,6 +535,8 @@ static hilo_status check_block(struct verify *c, kir_block b) {
     }
     if (c->in_flight)
         return flawed(c, prev, "ends a block before the products of warpgroups in it are waited for");
+    if (c->expected)
+        return flawed(c, prev, "ends a block before the copies that an mbarrier expects");
     if (owner->op == KIR_WHILE && owner->other.i == b.i) {
         if (!c->facts[owner->arg[0].i].alive)
             return flawed(c, data->owner, "has a condition that its test does not compute");
@@ -505,13 +563,37 @@ static hilo_status check_buffers(struct verify *c) {
     return HILO_OK;
 }
 
+static hilo_status check_maps(struct verify *c) {
+    for (uint32_t i = 0; i < c->k->maps.n; i++) {
+        const struct kir_map *m = &c->k->maps.v[i];
+        const struct kir_buffer *b = &c->k->buffers.v[m->buffer];
+        bool known = m->buffer < c->k->buffers.n && b->role == KIR_IN && i < KIR_MOST_MAPS;
+        int64_t bytes = known ? ir_dtype_get(b->dtype)->bytes : 0;
+        if (!known || bytes & (bytes - 1) || bytes > 8 || m->box < 1 || m->box > KIR_BOX_LINES || m->lines < 1 ||
+            m->lines > INT32_MAX || m->columns < 1 || m->columns > INT32_MAX || m->stride < m->columns ||
+            m->stride >= INT64_C(1) << 36 || m->stride * bytes % 16 || m->columns > b->count ||
+            (m->lines > 1 && m->stride > (b->count - m->columns) / (m->lines - 1)))
+            return diag_error(c->d, HILO_INTERNAL, "kernel %s: m%u is no map of a matrix that is only read", c->k->name,
+                              (unsigned)i);
+    }
+    return HILO_OK;
+}
+
 hilo_status kir_verify(const struct kir *k, struct diag_list *d) {
-    size_t bytes = k->nodes.n * sizeof(struct facts);
+    size_t bytes = k->nodes.n * sizeof(struct facts) + k->buffers.n * sizeof(bool);
     struct verify c = {.k = k, .d = d, .facts = mem_alloc(&k->arena.al, bytes), .grid = kir_grid(k)};
     if (!c.facts)
         return diag_error(d, HILO_RESOURCE_EXHAUSTED, "out of memory");
     memset(c.facts, 0, bytes);
+    c.mbarriers = (bool *)(c.facts + k->nodes.n);
+    for (uint32_t i = 1; i < k->nodes.n; i++) {
+        const struct kir_node *n = &k->nodes.v[i];
+        if ((n->op == KIR_MBARRIER_EXPECT || n->op == KIR_MBARRIER_WAIT) && n->of < k->buffers.n)
+            c.mbarriers[n->of] = true;
+    }
     hilo_status status = check_buffers(&c);
+    if (status == HILO_OK)
+        status = check_maps(&c);
     if (status == HILO_OK && k->open.n)
         status = diag_error(d, HILO_INTERNAL, "kernel %s: a loop or branch is still open", k->name);
     if (status == HILO_OK)

@@ -533,7 +533,8 @@ static bool reads_before(const struct kir *k, uint32_t param, kir_val store) {
     const struct kir_node *s = kir_get(k, store);
     for (uint32_t i = 1; i < k->nodes.n; i++) {
         const struct kir_node *n = &k->nodes.v[i];
-        if (n->op == KIR_COPY_ASYNC && kir_copy_from(n) == param)
+        if ((n->op == KIR_COPY_ASYNC && kir_copy_from(n) == param) ||
+            (n->op == KIR_COPY_TENSOR && k->maps.v[n->imm].buffer == param))
             return false;
         if (n->op != KIR_LOAD || n->of != param)
             continue;

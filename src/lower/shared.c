@@ -14,6 +14,7 @@ enum {
     SHARED_DEPTH = 16, /* terms of a slab */
     SHARED_STEP = 4,   /* elements that are read at once */
     SHARED_STAGES = 3, /* slabs in shared memory at most: one is multiplied, others are on their way */
+    SHARED_BOX_STAGES = 4,
     SHARED_LEAST = 8   /* rows and columns from which tiles pay */
 };
 
@@ -216,11 +217,12 @@ static bool units_are_aligned(const struct shared *s, uint32_t side) {
 }
 
 /* Whether units of an operand are copies of memory that the kernel only reads, of sizes that asynchronous copies have. The
-   factor has to be a load, without a condition, wherever tiles reach: a padded operand is one at index 0 alone. */
-static bool can_copy(const struct shared *s, uint32_t side) {
+   factor has to be a load, without a condition, wherever tiles reach: a padded operand is one at index 0 alone. *first: the
+   element there. */
+static bool can_copy(const struct shared *s, uint32_t side, int64_t *first) {
     struct contraction *c = s->c;
     const struct panel *p = &s->side[side];
-    int64_t first = 0, bytes = p->unit * ir_dtype_get(p->dtype)->bytes;
+    int64_t bytes = p->unit * ir_dtype_get(p->dtype)->bytes;
     struct contract_kernel probe;
     if (c->conv || !units_are_aligned(s, side) || (bytes != 4 && bytes != 8 && bytes != 16))
         return false;
@@ -235,22 +237,74 @@ static bool can_copy(const struct shared *s, uint32_t side) {
     load = factor_load(k, contract_factor(c, side));
     const struct kir_node *n = kir_get(k, load);
     can = can && load.i && k->buffers.v[n->of].role == KIR_IN && k->buffers.v[n->of].dtype == p->dtype &&
-          kir_is_const(k, n->arg[0], &first) && first % p->unit == 0;
+          kir_is_const(k, n->arg[0], first) && *first % p->unit == 0;
     contract_probe_end(c, &probe);
     return can;
+}
+
+/* The distance of elements along axes that are taken as one; 0 where they are not equally far apart. Of the result, or of the
+   sum (v NULL). */
+static int64_t common_stride(const struct contraction *c, const uint32_t *v, uint32_t n, uint32_t side) {
+    int64_t stride = 0, next = 0;
+    for (uint32_t i = n; i-- > 0;) {
+        const struct axis *a = v ? &c->result[v[i]] : &c->sum[i];
+        if (a->size == 1)
+            continue;
+        if (a->stride[side] <= 0 || (stride && a->stride[side] != next) ||
+            __builtin_mul_overflow(a->stride[side], a->size, &next))
+            return 0;
+        stride = stride ? stride : a->stride[side];
+    }
+    return stride;
+}
+
+/* Whether the elements of an operand, from `first` on, are a matrix in memory whose boxes are its slabs: lines of it are rows
+   or columns of the operand, or terms; batches are further lines, or parts of lines. Where terms end, there are zeros only if
+   the matrix ends there; elsewhere slabs have to be whole. */
+static bool find_box(struct shared *s, uint32_t side, int64_t first) {
+    const struct contraction *c = s->c;
+    struct panel *p = &s->side[side];
+    int64_t lines = common_stride(c, p->lines.v, p->lines.n, side), terms = common_stride(c, NULL, c->nsum, side);
+    int64_t stride = p->along_sum ? lines : terms;
+    int64_t last = 0, far = p->along_sum ? p->lines.size : s->terms, near = p->along_sum ? s->terms : p->lines.size;
+    if (stride < near || (p->along_sum ? terms : lines) != 1 || stride % p->unit || first < 0)
+        return false;
+    p->box.column = last = first % stride;
+    p->box.line = first / stride;
+    far += p->box.line;
+    for (uint32_t i = 0; i < s->batch.n; i++) {
+        const struct axis *a = &c->result[s->batch.v[i]];
+        int64_t step = a->stride[side], moved;
+        if (step < 0 || __builtin_mul_overflow(step / stride, a->size - 1, &moved) ||
+            __builtin_add_overflow(far, moved, &far) || __builtin_mul_overflow(step % stride, a->size - 1, &moved) ||
+            __builtin_add_overflow(last, moved, &last))
+            return false;
+        p->box.columns[i] = step % stride;
+        p->box.lines[i] = step / stride;
+    }
+    bool ends = p->along_sum ? last == 0 : far == s->terms;
+    if (last > stride - near || last + near > INT32_MAX / 2 || far > INT32_MAX / 2 || stride >= INT64_C(1) << 36 ||
+        (!ends && s->terms % s->depth))
+        return false;
+    uint32_t box = p->along_sum ? (uint32_t)p->size : KIR_WGMMA_TERMS;
+    p->box.map = (struct kir_map){.box = box, .lines = far, .columns = last + near, .stride = stride};
+    return true;
 }
 
 /* As many as there is shared memory for, of which a part is left for reductions. */
 static void choose_stages(struct shared *s) {
     const struct lower *l = s->c->l;
-    int64_t bytes = 0, slabs = (s->terms - 1) / s->depth + 1;
-    int64_t most = (int64_t)(l->target->shared_bytes / 4 * 3) - (int64_t)l->k->scratch_bytes;
+    int64_t bytes = 0, slabs = (s->terms - 1) / s->depth + 1, first[2];
+    bool copied = slabs > 1 && can_copy(s, 0, &first[0]) && can_copy(s, 1, &first[1]);
+    s->boxes = copied && s->wgmma && l->k->maps.n + 2 <= KIR_MOST_MAPS && find_box(s, 0, first[0]) && find_box(s, 1, first[1]);
+    int64_t limit = s->boxes ? SHARED_BOX_STAGES : SHARED_STAGES;
+    int64_t most = (int64_t)(l->target->shared_bytes / 8 * (s->boxes ? 7 : 6)) - (int64_t)l->k->scratch_bytes;
     for (uint32_t i = 0; i < 2; i++)
         bytes += panel_slab(s, &s->side[i]) * ir_dtype_get(s->side[i].dtype)->bytes + 64;
-    s->stages = slabs < SHARED_STAGES ? slabs : SHARED_STAGES;
+    s->stages = slabs < limit ? slabs : limit;
     while (s->stages > 1 && s->stages * bytes > most)
         s->stages--;
-    if (s->stages > 1 && !(can_copy(s, 0) && can_copy(s, 1)))
+    if (!copied)
         s->stages = 1;
     s->terms_guarded |= s->stages > 1; /* copies of slabs that do not exist are zeros */
 }
@@ -279,6 +333,67 @@ static void copy_slabs(struct shared *s, kir_val slab) {
     copy_slab(s, 0, slab);
     copy_slab(s, 1, slab);
     kir_copy_commit(s->c->l->k);
+}
+
+/* ---- boxes ------------------------------------------------------------------------------------ */
+
+/* The map of an operand, whose buffer is that of any of its factors. */
+static void open_box(struct shared *s, uint32_t side) {
+    struct lower *l = s->c->l;
+    struct panel *p = &s->side[side];
+    shared_set_line(s, p, kir_i64(l->k, 0));
+    (void)set_term(s, kir_i64(l->k, 0));
+    p->box.map.buffer = kir_get(l->k, factor_load(l->k, contract_factor(s->c, side)))->of;
+    p->box.number = kir_map(l->k, p->box.map);
+    l->guard = s->guard;
+}
+
+/* The slab of an operand: one box of its lines, or one for each 64 of them. */
+static void copy_box(struct shared *s, uint32_t side, kir_val slab) {
+    struct lower *l = s->c->l;
+    struct panel *p = &s->side[side];
+    kir_val column = kir_i64(l->k, p->box.column), line = kir_i64(l->k, p->box.line), term = lower_mul(l, slab, s->depth);
+    p->stage = lower_mul(l, lower_rem(l, slab, s->stages), panel_slab(s, p));
+    for (uint32_t i = 0; i < s->batch.n; i++) {
+        kir_val at = s->c->result[s->batch.v[i]].at;
+        column = lower_add(l, column, lower_mul(l, at, p->box.columns[i]));
+        line = lower_add(l, line, lower_mul(l, at, p->box.lines[i]));
+    }
+    column = lower_add(l, column, p->along_sum ? term : p->first);
+    line = lower_add(l, line, p->along_sum ? p->first : term);
+    for (int64_t i = 0; i < (p->along_sum ? 1 : p->size / KIR_WGMMA_TERMS); i++) {
+        kir_val place = lower_add(l, p->stage, kir_i64(l->k, i * KIR_WGMMA_TERMS * KIR_WGMMA_TERMS));
+        kir_copy_tensor(l->k, p->scratch, place, p->box.number, lower_add(l, column, kir_i64(l->k, i * KIR_WGMMA_TERMS)), line);
+    }
+}
+
+static void copy_boxes(struct shared *s, kir_val slab) {
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < 2; i++)
+        bytes += panel_slab(s, &s->side[i]) * ir_dtype_get(s->side[i].dtype)->bytes;
+    kir_mbarrier_expect(s->c->l->k, s->mbarriers, slab, bytes);
+    copy_box(s, 0, slab);
+    copy_box(s, 1, slab);
+}
+
+/* As multiply_by_stages; slab i is group i of the copies. Those after the last one are of zeros, or not used. */
+static void multiply_by_boxes(struct shared *s, int64_t slabs, kir_val sums) {
+    struct lower *l = s->c->l;
+    s->mbarriers = kir_scratch(l->k, IR_I64_T, s->stages);
+    for (uint32_t i = 0; i < 2; i++)
+        open_box(s, i);
+    for (int64_t i = 0; i + 1 < s->stages; i++)
+        copy_boxes(s, kir_i64(l->k, i));
+    kir_val slab = kir_loop(l->k, KIR_SERIAL, slabs, 0);
+    kir_mbarrier_wait(l->k, s->mbarriers, slab);
+    for (uint32_t i = 0; i < 2; i++)
+        s->side[i].stage = lower_mul(l, lower_rem(l, slab, s->stages), panel_slab(s, &s->side[i]));
+    mma_multiply(s, sums);
+    copy_boxes(s, lower_add(l, slab, kir_i64(l->k, s->stages - 1)));
+    kir_wgmma_wait(l->k, sums);
+    kir_close(l->k);
+    for (int64_t i = 0; i + 1 < s->stages; i++)
+        kir_mbarrier_wait(l->k, s->mbarriers, kir_i64(l->k, slabs + i));
 }
 
 /* The lines of the thread for SHARED_STEP terms from `first` on, to registers [term][line]. */
@@ -407,7 +522,7 @@ static void build(struct shared *s) {
         s->side[1].thread = lower_rem(l, s->lane, SHARED_SIDE);
     }
     kir_val sums = kir_reg(l->k, contract_zero(c), s->mma ? mma_sums(s) : s->side[0].each * s->side[1].each);
-    (s->stages > 1 ? multiply_by_stages : multiply_by_registers)(s, slabs, sums);
+    (s->boxes ? multiply_by_boxes : s->stages > 1 ? multiply_by_stages : multiply_by_registers)(s, slabs, sums);
     c->packed[0].on = c->packed[1].on = false;
     (s->mma ? mma_finish : finish_tile)(s, sums);
     lower_close(l, 2);

@@ -21,6 +21,13 @@ struct panel {
     bool guarded;        /* the tile reaches beyond the operand */
     uint32_t scratch;
     kir_val first, thread; /* line of the tile; place of the thread along lines */
+    /* Where boxes of the operand are copied from: a matrix, in which axis i of the batch moves the box by columns[i] and
+       lines[i]; the first element is in this column of this line. */
+    struct {
+        struct kir_map map;
+        int64_t column, line, columns[IR_MAX_RANK], lines[IR_MAX_RANK];
+        uint32_t number; /* of the map in the kernel */
+    } box;
     kir_val stage;         /* element at which the slab begins in scratch memory */
     kir_val next, part;    /* registers: elements of the next slab; what is multiplied of the current one */
 };
@@ -34,6 +41,8 @@ struct shared {
     bool terms_guarded;
     bool mma;             /* matrix units of warps, */
     bool wgmma;           /* or, besides, of warpgroups, */
+    bool boxes;           /* whose factors are copied as boxes of matrices, */
+    uint32_t mbarriers;   /* which these count */
     enum kir_tile format; /* of this format */
     kir_val lane, guard;  /* guard: around the contraction */
 };

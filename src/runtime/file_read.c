@@ -347,10 +347,26 @@ static void need_scratch(struct reader *r, enum plan_space space, uint64_t bytes
         r->plan.memory[space].scratch_bytes = bytes;
 }
 
+static void get_maps(struct reader *r, struct hilo_gpu_launch *l) {
+    l->nmaps = get_u32(r);
+    r->bad |= l->nmaps > HILO_GPU_MAPS;
+    for (uint32_t i = 0; i < l->nmaps && !r->bad; i++) {
+        struct hilo_gpu_map *m = &l->maps[i];
+        uint32_t *const numbers[] = {&m->param, &m->element_bytes, &m->box_lines};
+        uint64_t *const sizes[] = {&m->columns, &m->lines, &m->line_bytes};
+        for (int j = 0; j < 3; j++)
+            *numbers[j] = get_u32(r);
+        for (int j = 0; j < 3; j++)
+            *sizes[j] = get_u64(r);
+        r->bad |= m->param >= l->params || !m->element_bytes || m->element_bytes > 8 ||
+                  (m->element_bytes & (m->element_bytes - 1)) != 0;
+    }
+}
+
 static bool launch_is_right(const struct reader *r, const struct plan_kernel *k) {
     size_t slab;
     if (!r->exe->on_device)
-        return k->gpu.threads == 0;
+        return k->gpu.threads == 0 && k->gpu.nmaps == 0;
     return k->gpu.threads && k->gpu.blocks <= INT32_MAX && mem_mul(k->gpu.slab_bytes, k->gpu.blocks, &slab) &&
            slab == k->scratch_bytes && k->gpu.params == k->nparams + (k->gpu.slab_bytes != 0);
 }
@@ -371,6 +387,7 @@ static void get_kernels(struct reader *r) {
         k->gpu.shared_bytes = get_u32(r);
         k->gpu.params = get_u32(r);
         k->gpu.slab_bytes = get_u64(r);
+        get_maps(r, &k->gpu);
         r->bad |= !launch_is_right(r, k);
         r->bad |= !isfinite(k->ns) || k->ns < 0;
         need_scratch(r, k->gpu.threads ? PLAN_DEVICE : PLAN_HOST, k->scratch_bytes);

@@ -214,6 +214,19 @@ static void put_buffers(struct writer *w) {
     }
 }
 
+static void put_maps(struct writer *w, const struct hilo_gpu_launch *l) {
+    put_u32(w, l->nmaps);
+    for (uint32_t i = 0; i < l->nmaps; i++) {
+        const struct hilo_gpu_map *m = &l->maps[i];
+        put_u32(w, m->param);
+        put_u32(w, m->element_bytes);
+        put_u32(w, m->box_lines);
+        put_u64(w, m->columns);
+        put_u64(w, m->lines);
+        put_u64(w, m->line_bytes);
+    }
+}
+
 static void put_kernels(struct writer *w) {
     put_u32(w, w->nkernels);
     for (uint32_t i = 0; i < w->nkernels; i++) {
@@ -229,6 +242,7 @@ static void put_kernels(struct writer *w) {
         put_u32(w, k->gpu.shared_bytes);
         put_u32(w, k->gpu.params);
         put_u64(w, k->gpu.slab_bytes);
+        put_maps(w, &k->gpu);
     }
     put_u32(w, w->nroutines);
     for (uint32_t i = 0; i < w->nroutines; i++) {

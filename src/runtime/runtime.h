@@ -273,7 +273,7 @@ void rt_specialisations_free(hilo_executable *exe);
 
 /* Numbers are little-endian; `head` is at the start, the rest is described by its writer (file_write.c). */
 #define RT_FILE_MAGIC "\x89HILO\r\n\x1a"
-enum { RT_FILE_VERSION = 13, RT_FILE_ALIGN = 64 };
+enum { RT_FILE_VERSION = 14, RT_FILE_ALIGN = 64 };
 
 struct rt_file_head {
     char magic[8];

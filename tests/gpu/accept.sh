@@ -113,8 +113,10 @@ expect 'the product of i8' ${n}xi8 ${n}xi8 ${n}xi32 '[1] x [1]' 'IMMA.16832.S8.S
 expect 'GEMV along' 1x2048xbf16 2048x2048xbf16 1x2048xbf16 '[1] x [1]' 'LDG.E.128 5'
 expect 'GEMV across' 1x2048xbf16 2048x2048xbf16 1x2048xbf16 '[1] x [0]' 'LDG.E.128 3' 'STS.128 2'
 generation=sm_90a
-expect 'the product of bf16' ${n}xbf16 ${n}xbf16 ${n}xbf16 '[1] x [0]' 'HGMMA.64x256x16.F32.BF16 4' 'LDGSTS.E.BYPASS.128 36'
-expect 'the product of f16' ${n}xf16 ${n}xf16 ${n}xf32 '[1] x [1]' 'HGMMA.64x256x16.F32 4' 'LDGSTS.E.BYPASS.128 36'
-expect 'the small product of bf16' 512x512xbf16 512x512xbf16 512x512xbf16 '[0] x [1]' 'HGMMA.64x64x16.F32.BF16 4'
+expect 'the product of bf16' ${n}xbf16 ${n}xbf16 ${n}xbf16 '[1] x [0]' 'HGMMA.64x256x16.F32.BF16 4' 'UTMALDG.2D 20' \
+    'SYNCS.PHASECHK.TRANS64.TRYWAIT 4'
+expect 'the product of f16' ${n}xf16 ${n}xf16 ${n}xf32 '[1] x [1]' 'HGMMA.64x256x16.F32 4' 'UTMALDG.2D 8'
+expect 'the small product of bf16' 512x512xbf16 512x512xbf16 512x512xbf16 '[0] x [1]' 'HGMMA.64x64x16.F32.BF16 4' \
+    'UTMALDG.2D 4'
 echo "$kernels kernels accepted, $failed failed"
 [ $failed = 0 ] && [ $kernels -gt 100 ]

@@ -24,7 +24,8 @@ static inline bool launch_blocks(const struct ptx *code, const struct kir *k, co
         slab = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
         all[n++] = (struct ptx_buffer){slab, bytes, 0};
     }
-    bool ok = ptx_run(code, k->name, l.blocks < blocks ? l.blocks : blocks, l.shared_bytes, all, n, seed, counts, why, size);
+    bool ok = ptx_run(code, k->name, l.blocks < blocks ? l.blocks : blocks, l.shared_bytes, all, n, l.maps, l.nmaps, seed,
+                      counts, why, size);
     free(slab);
     return ok;
 }

@@ -5,6 +5,7 @@
  *     given out again at once, which is legal in the order of the stream, and filled with nonsense before its next use.
  *   - Copies from pinned memory read it late.
  *   - The nodes of a graph run in any order that their dependencies allow. An update changes later launches alone.
+ *   - Tensor maps are of device memory, and a kernel has pointers to what its maps are of.
  *   - Calls without the context, unknown handles, addresses outside of live memory and what ptx.h finds are reported on
  *     standard error, and every further call fails.
  * Environment: HILO_FAKE_CUDA_FAIL=n lets the n-th call fail (of those that may), HILO_FAKE_CUDA_MEMORY=bytes,
@@ -75,7 +76,8 @@ struct work {
     void *staged; /* what `from` was, of memory that is not pinned */
     void (*library)(void *user); /* with `to` */
     struct function *function;
-    uint32_t blocks, shared, nparams;
+    uint32_t blocks, shared, nparams, nmaps;
+    struct hilo_gpu_map maps[HILO_GPU_MAPS];
     struct ptx_buffer params[];
 };
 /* A graph, or what was made of one to be launched: then `of` is the graph, whose nodes are those of the same numbers. */
@@ -83,10 +85,14 @@ struct node {
     size_t number;
     size_t *after, nafter;
     struct function *function; /* NULL: a copy */
-    uint32_t blocks, shared, nparams;
+    uint32_t blocks, shared, nparams, nmaps;
+    struct hilo_gpu_map maps[HILO_GPU_MAPS];
     size_t bytes;
     uint64_t params[MOST_PARAMS]; /* of a copy: destination, source */
 };
+/* What a tensor map of this driver has in it; the param of `map` is not known yet. */
+struct fake_map { uint64_t mark, address; struct hilo_gpu_map map; };
+#define FAKE_MAP_MARK UINT64_C(0x70616D206F6C6968)
 struct graph { const struct graph *of; struct node **nodes; size_t n; };
 struct stream { struct work *first, **last; uint64_t enqueued, done; };
 struct event { struct stream *stream; uint64_t after; /* so many works of it */ };
@@ -200,8 +206,8 @@ static struct work *work_new(struct stream *s, enum kind kind, uint32_t nparams)
 
 static void run_launch(const struct work *w) {
     char why[256];
-    if (!ptx_run(w->function->module->code, w->function->name, w->blocks, w->shared, w->params, w->nparams, next_random(), NULL,
-                 why, sizeof why))
+    if (!ptx_run(w->function->module->code, w->function->name, w->blocks, w->shared, w->params, w->nparams, w->maps, w->nmaps,
+                 next_random(), NULL, why, sizeof why))
         misuse(LAUNCH_FAILED, "%s: %s", w->function->name, why);
 }
 
@@ -518,13 +524,63 @@ static int cuFuncSetAttribute(void *function, int attribute, int value) {
     return leave(OK);
 }
 
-/* Enqueues a kernel whose parameters are these addresses. */
+static bool is_multiple(uint64_t v, uint64_t of) {
+    return v % of == 0;
+}
+
+static int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const uint64_t *sizes,
+                                  const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave,
+                                  int swizzle, int l2, int fill) {
+    ENTER(true);
+    static const uint8_t bytes[] = {1, 2, 4, 0, 8}; /* of elements of these types */
+    uint64_t at = (uint64_t)(uintptr_t)address, each = type >= 0 && type < (int)sizeof bytes ? bytes[type] : 0;
+    if (!is_multiple((uint64_t)(uintptr_t)map, 64) || rank != 2 || !each || !is_multiple(at, 16) || interleave || fill ||
+        l2 > 3 || swizzle != 3 || steps[0] != 1 || steps[1] != 1 || box[0] * each != 128 || box[1] < 1 || box[1] > 256)
+        return leave(misuse(INVALID_VALUE, "a tensor map of another kind"));
+    for (int i = 0; i < 2; i++)
+        if (!sizes[i] || sizes[i] > (uint64_t)1 << 32)
+            return leave(misuse(INVALID_VALUE, "a tensor map of %llu elements", (unsigned long long)sizes[i]));
+    if (!is_multiple(*strides, 16) || *strides >> 40 || *strides < sizes[0] * each)
+        return leave(misuse(INVALID_VALUE, "a tensor map of lines %llu bytes apart", (unsigned long long)*strides));
+    if (!device_bytes(at, (sizes[1] - 1) * *strides + sizes[0] * each, __func__))
+        return leave(INVALID_VALUE);
+    struct fake_map x = {FAKE_MAP_MARK, at, {0, (uint32_t)each, box[1], sizes[0], sizes[1], *strides}};
+    memset(map, 0, 128);
+    memcpy(map, &x, sizeof x);
+    return leave(OK);
+}
+
+/* The tensor maps of a launch, which follow its pointers. */
+static uint32_t take_maps(const struct function *f, void *const *params, const uint64_t *addresses, uint32_t n,
+                          struct hilo_gpu_map *out) {
+    uint32_t nmaps = ptx_maps(f->module->code, f->name);
+    if (nmaps > HILO_GPU_MAPS)
+        misuse(INVALID_VALUE, "%s has %u tensor maps", f->name, nmaps);
+    for (uint32_t i = 0; i < nmaps && !fake.sticky; i++) {
+        struct fake_map x;
+        uint32_t j = 0;
+        memcpy(&x, params[n + i], sizeof x);
+        while (j < n && addresses[j] != x.address)
+            j++;
+        if (x.mark != FAKE_MAP_MARK || j == n)
+            misuse(INVALID_VALUE, "tensor map %u of %s is none, or of no pointer that it has", i, f->name);
+        out[i] = x.map;
+        out[i].param = j;
+    }
+    return nmaps;
+}
+
+/* Enqueues a kernel whose parameters are these addresses and maps of them. */
 static void enqueue_launch(struct stream *stream, struct function *f, uint32_t blocks, uint32_t shared, const uint64_t *params,
-                           uint32_t n) {
+                           uint32_t n, const struct hilo_gpu_map *maps, uint32_t nmaps) {
+    if (fake.sticky)
+        return;
     struct work *w = work_new(stream, LAUNCH, n);
     w->function = f;
     w->blocks = blocks;
     w->shared = shared;
+    w->nmaps = nmaps;
+    memcpy(w->maps, maps, nmaps * sizeof *maps);
     for (uint32_t i = 0; i < n; i++) {
         struct allocation *a = allocation_at(params[i]);
         uint64_t at = params[i] - (uint64_t)(uintptr_t)fake.range, from = a ? at / PAGE * PAGE : 0;
@@ -544,11 +600,13 @@ static int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
     struct function *f = function;
     uint32_t n = ptx_params(f->module->code, f->name);
     uint64_t addresses[MOST_PARAMS];
+    struct hilo_gpu_map maps[HILO_GPU_MAPS];
     if (extra || gy != 1 || gz != 1 || by != 1 || bz != 1 || !launch_is_right(f, gx, bx, shared))
         return leave(misuse(INVALID_VALUE, "cuLaunchKernel of %s with %u blocks of %u threads", f->name, gx, bx));
     for (uint32_t i = 0; i < n; i++)
         addresses[i] = *(uint64_t *)params[i];
-    enqueue_launch(stream, f, gx, shared, addresses, n);
+    uint32_t nmaps = take_maps(f, params, addresses, n, maps);
+    enqueue_launch(stream, f, gx, shared, addresses, n, maps, nmaps);
     fake.launches++;
     run_perhaps(stream);
     return leave(fake.sticky);
@@ -613,6 +671,7 @@ static int set_launch(struct node *node, const struct cuda_launch *l) {
     node->nparams = ptx_params(f->module->code, f->name);
     for (uint32_t i = 0; i < node->nparams; i++)
         node->params[i] = *(uint64_t *)l->params[i];
+    node->nmaps = take_maps(f, l->params, node->params, node->nparams, node->maps);
     return fake.sticky;
 }
 
@@ -692,7 +751,7 @@ static int cuGraphExecMemcpyNodeSetParams(void *runnable, void *node, const stru
 
 static void enqueue_node(struct stream *stream, const struct node *x) {
     if (x->function) {
-        enqueue_launch(stream, x->function, x->blocks, x->shared, x->params, x->nparams);
+        enqueue_launch(stream, x->function, x->blocks, x->shared, x->params, x->nparams, x->maps, x->nmaps);
         return;
     }
     char *to = device_bytes(x->params[0], x->bytes, __func__), *from = device_bytes(x->params[1], x->bytes, __func__);

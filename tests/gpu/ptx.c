@@ -1,6 +1,5 @@
 /* See ptx.h. A register is 64 bits, of which a type uses the low ones. */
-#include "ptx.h"
-#include "ptx_insn.h"
+#include "ptx_machine.h"
 
 #include "base/fp.h"
 
@@ -10,55 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARP = 32, MOST_THREADS = 1024, SECTOR = 32, BANKS = 32 };
-#define GLOBAL_BASE(i) ((uint64_t)((i) + 1) << 40) /* of parameter i: addresses that meet no other buffer */
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Who accessed a byte last: of shared memory since the block's start, of global memory since the launch. */
-struct shadow { uint32_t writer, reader, write_block, read_block, write_phase, read_phase; }; /* threads, blocks from 1 */
-enum { MANY = UINT32_MAX };                                                                   /* several readers */
-
-/* Asynchronous copies of a thread that are under way, and groups that it has committed. */
-struct copies {
-    struct copy { uint64_t to; uint32_t bytes, group; unsigned char data[16]; const struct insn *by; } *v;
-    uint32_t n, cap, groups;
-};
-
-/* Products of a warpgroup that a warp has begun: the 16 bytes in shared memory that they read, their group; groups that it has
-   committed; what it did, which the warps of a group have in common. */
-struct products {
-    struct product { const struct insn *by; uint32_t group, n; uint64_t *units; } *v;
-    uint32_t n, cap, groups;
-    uint64_t trail;
-};
-/* When a thread ordered its stores before products: last, in which phase, and last in an earlier phase. */
-struct fence { uint64_t last, earlier; uint32_t phase; };
-enum { TOUCHED = 1, IN_FLIGHT = 2 }; /* a register: since the last wgmma.fence; products are added to it */
-
-struct machine {
-    const struct kernel *k;
-    const struct ptx_buffer *params;
-    struct shadow **shadows, *shared_shadow; /* of each parameter; of shared memory */
-    unsigned char *shared;
-    bool *copied; /* of bytes of shared memory: a copy to them is under way */
-    struct copies *copies; /* of each thread */
-    uint8_t *touched;      /* of each register of a thread; NULL in a kernel without wgmma, as the next four are */
-    struct products *products; /* of each warp */
-    struct fence *fences;      /* of each thread */
-    struct { uint64_t stored; uint32_t by, readers; } *factors; /* of shared bytes: when and by whom; products that read it */
-    uint64_t clock;
-    size_t shared_bytes;
-    uint64_t *registers; /* of each thread */
-    struct thread { uint32_t pc; bool waits, ended; } *threads;
-    bool *votes;
-    uint32_t nparams, block, blocks, phase; /* phase: barriers that the block has passed */
-    struct ptx_counts *counts;
-    char *why;
-    size_t size;
-};
-
-static bool machine_fail(struct machine *m, const struct insn *x, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static bool machine_fail(struct machine *m, const struct insn *x, const char *fmt, ...) {
+bool machine_fail(struct machine *m, const struct insn *x, const char *fmt, ...) {
     char text[160];
     va_list args;
     va_start(args, fmt);
@@ -98,10 +51,8 @@ static bool note_store(struct machine *m, const struct insn *x, uint64_t address
     return true;
 }
 
-/* Host memory of an address, after the checks. store: what is stored there; storing what is there already is no race: blocks
-   may compute the same elements. */
-static unsigned char *access_memory(struct machine *m, const struct insn *x, uint64_t address, unsigned bytes, uint32_t thread,
-                                    const unsigned char *store) {
+unsigned char *machine_access(struct machine *m, const struct insn *x, uint64_t address, unsigned bytes, uint32_t thread,
+                              const unsigned char *store) {
     struct shadow *s;
     unsigned char *p;
     if (address % bytes) {
@@ -120,6 +71,9 @@ static unsigned char *access_memory(struct machine *m, const struct insn *x, uin
                              (unsigned long long)address);
                 return NULL;
             }
+        for (unsigned i = 0; i < bytes; i++)
+            if (!tensors_access(m, x, address + i, thread, store != NULL))
+                return NULL;
     } else {
         uint64_t i = (address >> 40) - 1, at = address & ((UINT64_C(1) << 40) - 1);
         if (i >= m->nparams || at > m->params[i].bytes || bytes > m->params[i].bytes - at) {
@@ -200,7 +154,7 @@ static double number_of(enum type t, uint64_t v) {
     return t == F16 ? fp_decode(FP_F16, v) : t == F32 ? (double)f32_of(v) : f64_of(v);
 }
 
-static uint64_t arg_value(const struct machine *m, uint32_t thread, const struct arg *a) {
+uint64_t machine_arg(const struct machine *m, uint32_t thread, const struct arg *a) {
     switch (a->kind) {
     case REGISTER:
         return m->registers[(size_t)thread * m->k->registers + a->reg];
@@ -217,7 +171,7 @@ static uint64_t arg_value(const struct machine *m, uint32_t thread, const struct
     }
 }
 
-static void set_register(struct machine *m, uint32_t thread, const struct arg *a, uint64_t v) {
+void machine_set(struct machine *m, uint32_t thread, const struct arg *a, uint64_t v) {
     m->registers[(size_t)thread * m->k->registers + a->reg] = v;
 }
 
@@ -418,6 +372,7 @@ static uint64_t compute(const struct insn *x, uint64_t a, uint64_t b, uint64_t c
     case CVT:
         return convert(x, a);
     case MOV:
+    case CVTA: /* addresses of tensor maps are generic as they are */
         return a;
     default:
         return type_float(t) ? float_op(x, a, b, c) : integer_op(x, a, b, c);
@@ -457,16 +412,16 @@ static uint64_t inserted(enum type t, uint64_t a, uint64_t b, uint64_t from, uin
 static void run_pure(struct machine *m, uint32_t thread, const struct insn *x) {
     uint64_t v[4] = {0};
     for (uint32_t i = 0; i + 1 < x->n && i < 4; i++)
-        v[i] = cut(operand_type(x, (int)i), arg_value(m, thread, &x->v[i + 1]));
+        v[i] = cut(operand_type(x, (int)i), machine_arg(m, thread, &x->v[i + 1]));
     if (x->op == BFI) {
-        set_register(m, thread, &x->v[0], cut(x->type, inserted(x->type, v[0], v[1], v[2], v[3] & 255)));
+        machine_set(m, thread, &x->v[0], cut(x->type, inserted(x->type, v[0], v[1], v[2], v[3] & 255)));
         return;
     }
     uint64_t r = cut(result_type(x), compute(x, v[0], v[1], v[2]));
     /* a narrow result of a conversion to a wider register is extended */
     if (x->op == CVT && type_signed(x->type))
         r = (uint64_t)extended(x->type, r);
-    set_register(m, thread, &x->v[0], r);
+    machine_set(m, thread, &x->v[0], r);
 }
 
 /* mov.b64 %rd, {%r1, %r2}; mov.b64 {%r1, %r2}, %rd */
@@ -474,16 +429,16 @@ static void run_pack(struct machine *m, uint32_t thread, const struct insn *x) {
     unsigned bits = type_bits(x->type) / x->nlanes;
     uint64_t part = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1, all = 0;
     for (uint32_t i = 0; i < x->nlanes; i++)
-        all |= (arg_value(m, thread, &x->lanes[i]) & part) << i * bits;
-    set_register(m, thread, &x->v[0], all);
+        all |= (machine_arg(m, thread, &x->lanes[i]) & part) << i * bits;
+    machine_set(m, thread, &x->v[0], all);
 }
 
 static void run_unpack(struct machine *m, uint32_t thread, const struct insn *x) {
     unsigned bits = type_bits(x->type) / x->nlanes;
-    uint64_t part = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1, all = arg_value(m, thread, &x->v[0]);
+    uint64_t part = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1, all = machine_arg(m, thread, &x->v[0]);
     for (uint32_t i = 0; i < x->nlanes; i++)
         if (x->lanes[i].kind == REGISTER)
-            set_register(m, thread, &x->lanes[i], all >> i * bits & part);
+            machine_set(m, thread, &x->lanes[i], all >> i * bits & part);
 }
 
 /* ---- memory instructions --------------------------------------------------------------------- */
@@ -493,23 +448,25 @@ static bool run_memory(struct machine *m, uint32_t thread, const struct insn *x,
     bool store = x->op == ST;
     const struct arg *at = &x->v[store || x->nlanes ? 0 : 1], *value = &x->v[store ? 1 : 0];
     if (x->mods & M_PARAM) {
-        set_register(m, thread, value, GLOBAL_BASE(at->imm) + m->params[at->imm].skew);
+        if (at->imm >= m->nparams)
+            return machine_fail(m, x, "a load of what is no pointer");
+        machine_set(m, thread, value, GLOBAL_BASE(at->imm) + m->params[at->imm].skew);
         return true;
     }
-    *address = (at->kind == REGISTER ? arg_value(m, thread, at) : 0) + at->imm;
+    *address = (at->kind == REGISTER ? machine_arg(m, thread, at) : 0) + at->imm;
     if (*address % (bytes * lanes))
         return machine_fail(m, x, "address %llx is not aligned to %u", (unsigned long long)*address, bytes * lanes);
     for (unsigned i = 0; i < lanes; i++) {
         const struct arg *a = x->nlanes ? &x->lanes[i] : value;
-        uint64_t v = store ? arg_value(m, thread, a) : 0;
-        unsigned char *p = access_memory(m, x, *address + i * bytes, bytes, thread, store ? (unsigned char *)&v : NULL);
+        uint64_t v = store ? machine_arg(m, thread, a) : 0;
+        unsigned char *p = machine_access(m, x, *address + i * bytes, bytes, thread, store ? (unsigned char *)&v : NULL);
         if (!p)
             return false;
         if (store) {
             memcpy(p, &v, bytes);
         } else {
             memcpy(&v, p, bytes);
-            set_register(m, thread, a, type_signed(x->type) ? (uint64_t)extended(x->type, v) : v);
+            machine_set(m, thread, a, type_signed(x->type) ? (uint64_t)extended(x->type, v) : v);
         }
     }
     return true;
@@ -522,22 +479,22 @@ static bool run_memory(struct machine *m, uint32_t thread, const struct insn *x,
 static bool begin_copy(struct machine *m, uint32_t thread, const struct insn *x, uint64_t *to, uint64_t *from) {
     struct copies *c = &m->copies[thread];
     struct insn store = *x, load = *x;
-    uint32_t bytes = (uint32_t)x->v[2].imm, wanted = x->n > 3 ? (uint32_t)arg_value(m, thread, &x->v[3]) : bytes;
+    uint32_t bytes = (uint32_t)x->v[2].imm, wanted = x->n > 3 ? (uint32_t)machine_arg(m, thread, &x->v[3]) : bytes;
     struct copy y = {.bytes = bytes, .group = c->groups, .by = x};
     store.mods = M_SHARED, load.mods = M_GLOBAL;
-    y.to = *to = arg_value(m, thread, &x->v[0]) + (x->v[0].kind == REGISTER ? x->v[0].imm : 0);
-    *from = arg_value(m, thread, &x->v[1]) + (x->v[1].kind == REGISTER ? x->v[1].imm : 0);
+    y.to = *to = machine_arg(m, thread, &x->v[0]) + (x->v[0].kind == REGISTER ? x->v[0].imm : 0);
+    *from = machine_arg(m, thread, &x->v[1]) + (x->v[1].kind == REGISTER ? x->v[1].imm : 0);
     if ((bytes != 4 && bytes != 8 && bytes != 16) || (wanted && wanted != bytes))
         return machine_fail(m, x, "a copy of %u bytes, %u of them read", bytes, wanted);
     if (wanted) {
-        const unsigned char *p = access_memory(m, &load, *from, bytes, thread, NULL);
+        const unsigned char *p = machine_access(m, &load, *from, bytes, thread, NULL);
         if (!p)
             return false;
         memcpy(y.data, p, bytes);
     } else {
         *from = UINT64_MAX;
     }
-    if (!access_memory(m, &store, y.to, bytes, thread, y.data))
+    if (!machine_access(m, &store, y.to, bytes, thread, y.data))
         return false;
     memset(m->copied + y.to, true, bytes);
     if (c->n == c->cap)
@@ -559,7 +516,7 @@ static bool wait_copies(struct machine *m, uint32_t thread, uint32_t but) {
             continue;
         }
         memset(m->copied + y.to, false, y.bytes);
-        unsigned char *p = access_memory(m, &store, y.to, y.bytes, thread, y.data);
+        unsigned char *p = machine_access(m, &store, y.to, y.bytes, thread, y.data);
         if (!p)
             return false;
         memcpy(p, y.data, y.bytes);
@@ -573,15 +530,15 @@ static bool run_shuffle(struct machine *m, uint32_t first, uint32_t end, uint32_
     uint64_t given[WARP];
     for (uint32_t t = first; t < end; t++) {
         const struct thread *h = &m->threads[t];
-        if (h->waits || h->ended || h->pc != pc || end - first != WARP)
+        if (h->waits || h->sleeps || h->ended || h->pc != pc || end - first != WARP)
             return machine_fail(m, x, "thread %u does not take part in the exchange within its warp", t);
-        given[t - first] = arg_value(m, t, &x->v[1]);
+        given[t - first] = machine_arg(m, t, &x->v[1]);
     }
     for (uint32_t t = first; t < end; t++) {
-        uint32_t lane = t - first, by = (uint32_t)arg_value(m, t, &x->v[2]), from = x->mods & M_DOWN ? lane + by : by;
-        if (arg_value(m, t, &x->v[3]) != WARP - 1 || (uint32_t)arg_value(m, t, &x->v[4]) != UINT32_MAX)
+        uint32_t lane = t - first, by = (uint32_t)machine_arg(m, t, &x->v[2]), from = x->mods & M_DOWN ? lane + by : by;
+        if (machine_arg(m, t, &x->v[3]) != WARP - 1 || (uint32_t)machine_arg(m, t, &x->v[4]) != UINT32_MAX)
             return machine_fail(m, x, "an exchange within a part of a warp");
-        set_register(m, t, &x->v[0], cut(U32, given[from < WARP ? from : lane]));
+        machine_set(m, t, &x->v[0], cut(U32, given[from < WARP ? from : lane]));
         m->threads[t].pc++;
     }
     return true;
@@ -593,7 +550,7 @@ static bool run_shuffle(struct machine *m, uint32_t first, uint32_t end, uint32_
 static bool whole_warp(struct machine *m, uint32_t first, uint32_t end, uint32_t pc, const struct insn *x) {
     for (uint32_t t = first; t < end; t++) {
         const struct thread *h = &m->threads[t];
-        if (h->waits || h->ended || h->pc != pc || end - first != WARP || x->guard >= 0)
+        if (h->waits || h->sleeps || h->ended || h->pc != pc || end - first != WARP || x->guard >= 0)
             return machine_fail(m, x, "thread %u does not take part", t);
     }
     for (uint32_t t = first; t < end; t++)
@@ -611,8 +568,8 @@ static bool run_ldmatrix(struct machine *m, uint32_t first, uint32_t end, uint32
         return false;
     for (uint32_t t = 0; t < WARP; t++) {
         const struct arg *at = &x->v[0];
-        address[t] = (at->kind == REGISTER ? arg_value(m, first + t, at) : 0) + at->imm;
-        unsigned char *p = access_memory(m, x, address[t], ROW_BYTES, first + t, NULL);
+        address[t] = (at->kind == REGISTER ? machine_arg(m, first + t, at) : 0) + at->imm;
+        unsigned char *p = machine_access(m, x, address[t], ROW_BYTES, first + t, NULL);
         if (!p)
             return false;
         memcpy(matrix[t / SIDE][t % SIDE], p, ROW_BYTES);
@@ -625,7 +582,7 @@ static bool run_ldmatrix(struct machine *m, uint32_t first, uint32_t end, uint32
             bool trans = x->mods & M_TRANS;
             uint32_t low = trans ? matrix[i][column][row] : matrix[i][row][column];
             uint32_t high = trans ? matrix[i][column + 1][row] : matrix[i][row][column + 1];
-            set_register(m, first + t, &x->lanes[i], low | high << 16);
+            machine_set(m, first + t, &x->lanes[i], low | high << 16);
         }
     return true;
 }
@@ -650,7 +607,7 @@ static bool run_mma(struct machine *m, uint32_t first, uint32_t end, uint32_t pc
     for (uint32_t t = 0; t < WARP; t++)
         for (uint32_t i = 0; i < 6; i++)
             for (uint32_t e = 0; e < each; e++) {
-                uint64_t word = arg_value(m, first + t, &x->v[4 + i]);
+                uint64_t word = machine_arg(m, first + t, &x->v[4 + i]);
                 if (i < 4) /* rows t/4 and t/4 + 8 in turn, then the second half of k */
                     a[t / 4 + 8 * (i % 2)][each * (t % 4) + e + k / 2 * (i / 2)] = factor_of(x->from, word, e);
                 else
@@ -659,13 +616,13 @@ static bool run_mma(struct machine *m, uint32_t first, uint32_t end, uint32_t pc
     for (uint32_t t = 0; t < WARP; t++)
         for (uint32_t i = 0; i < 4; i++) {
             uint32_t row = t / 4 + 8 * (i / 2), column = 2 * (t % 4) + i % 2;
-            uint64_t sum = arg_value(m, first + t, &x->v[10 + i]);
+            uint64_t sum = machine_arg(m, first + t, &x->v[10 + i]);
             for (uint32_t j = 0; j < k; j++)
                 if (x->type == F32)
                     sum = bits_of_f32(fmaf((float)a[row][j], (float)b[j][column], f32_of(sum)));
                 else
                     sum = cut(U32, sum + (uint64_t)(int64_t)(a[row][j] * b[j][column]));
-            set_register(m, first + t, &x->v[i], sum);
+            machine_set(m, first + t, &x->v[i], sum);
         }
     return true;
 }
@@ -695,8 +652,7 @@ static uint64_t factor_at(uint64_t descriptor, bool trans, uint32_t line, uint32
     return at ^ (at >> 7 & 7) << 4;
 }
 
-/* Whether products see what was stored in a byte: by a thread that has fenced it, before a barrier if it is another one. */
-static bool is_seen(const struct machine *m, uint64_t address, uint32_t first) {
+bool machine_sees(const struct machine *m, uint64_t address, uint32_t first) {
     uint64_t stored = m->factors[address].stored;
     const struct fence *f = &m->fences[m->factors[address].by];
     bool own = m->factors[address].by / WARP == first / WARP;
@@ -714,11 +670,11 @@ static bool read_factors(struct machine *m, uint32_t warp, const struct insn *x,
     for (uint32_t i = 0; i < lines * 2; i++) {
         uint32_t line = trans ? i / 16 * UNIT : i / 2, term = trans ? i % 16 : i % 2 * UNIT;
         uint64_t at = factor_at(descriptor, trans, first + line, term);
-        const unsigned char *from = access_memory(m, &load, at, 2 * UNIT, warp, NULL);
+        const unsigned char *from = machine_access(m, &load, at, 2 * UNIT, warp, NULL);
         if (!from)
             return false;
         for (uint32_t b = 0; b < 2 * UNIT; b++) {
-            if (!is_seen(m, at + b, warp))
+            if (!machine_sees(m, at + b, warp))
                 return machine_fail(m, x, "products read %llx, which was stored without a fence", (unsigned long long)at);
             m->factors[at + b].readers++;
         }
@@ -736,7 +692,7 @@ static bool read_factors(struct machine *m, uint32_t warp, const struct insn *x,
 static bool run_product(struct machine *m, uint32_t first, const struct insn *x) {
     static double a[WARP / 2][16], b[256][16];
     struct products *all = &m->products[first / WARP];
-    uint64_t descriptor[2] = {arg_value(m, first, &x->v[0]), arg_value(m, first, &x->v[1])};
+    uint64_t descriptor[2] = {machine_arg(m, first, &x->v[0]), machine_arg(m, first, &x->v[1])};
     struct product p = {.by = x, .group = all->groups, .units = calloc(2 * 256 + WARP, sizeof *p.units)};
     bool ok = x->n == 7 && x->columns >= 8 && x->columns <= 256 && x->columns % 8 == 0 && x->nsums == x->columns / 2;
     ok = ok && x->type == F32 && x->from == x->others[0] && x->v[2].imm == 1 && x->v[3].imm == 1 && x->v[4].imm == 1;
@@ -752,17 +708,17 @@ static bool run_product(struct machine *m, uint32_t first, const struct insn *x)
     for (uint32_t t = first; t < first + WARP && ok; t++)
         for (uint32_t i = 0; i < x->nsums && ok; i++) {
             uint32_t row = (t - first) / 4 + 8 * (i / 2 % 2), column = 8 * (i / 4) + 2 * (t % 4) + i % 2;
-            float sum = f32_of(arg_value(m, t, &x->sums[i]));
+            float sum = f32_of(machine_arg(m, t, &x->sums[i]));
             uint8_t *at = &m->touched[(size_t)t * m->k->registers + x->sums[i].reg];
             if (x->sums[i].kind != REGISTER || *at & TOUCHED)
                 ok = machine_fail(m, x, "thread %u used a sum since the last wgmma.fence", t);
             for (uint32_t j = 0; j < 16; j++)
                 sum = fmaf((float)a[row][j], (float)b[column][j], sum);
-            set_register(m, t, &x->sums[i], bits_of_f32(sum));
+            machine_set(m, t, &x->sums[i], bits_of_f32(sum));
             *at |= IN_FLIGHT;
         }
     for (uint32_t t = first; t < first + WARP && ok; t++)
-        if (arg_value(m, t, &x->v[0]) != descriptor[0] || arg_value(m, t, &x->v[1]) != descriptor[1])
+        if (machine_arg(m, t, &x->v[0]) != descriptor[0] || machine_arg(m, t, &x->v[1]) != descriptor[1])
             ok = machine_fail(m, x, "threads of a warp have different descriptors");
     all->trail = (all->trail * 31 + descriptor[0]) * 31 + descriptor[1];
     return ok;
@@ -828,7 +784,7 @@ static bool step_warp(struct machine *m, uint32_t first, uint32_t end, bool *mov
     for (uint32_t t = first; t < end; t++) {
         const struct thread *h = &m->threads[t];
         uint32_t *least = h->pc < m->k->ncode && m->k->code[h->pc].op == SHFL ? &exchange : &pc;
-        if (!h->waits && !h->ended && h->pc < *least)
+        if (!h->waits && !h->sleeps && !h->ended && h->pc < *least)
             *least = h->pc;
     }
     pc = pc == UINT32_MAX ? exchange : pc;
@@ -844,7 +800,7 @@ static bool step_warp(struct machine *m, uint32_t first, uint32_t end, bool *mov
     for (uint32_t t = first; t < end && m->touched && x->op != WGMMA; t++) {
         const struct thread *h = &m->threads[t];
         struct arg guard = {.kind = REGISTER, .reg = (uint32_t)x->guard};
-        if (h->waits || h->ended || h->pc != pc)
+        if (h->waits || h->sleeps || h->ended || h->pc != pc)
             continue;
         if (!touch(m, x, t, x->v, x->n) || !touch(m, x, t, x->lanes, x->nlanes) || !touch(m, x, t, &guard, x->guard >= 0))
             return false;
@@ -857,7 +813,7 @@ static bool step_warp(struct machine *m, uint32_t first, uint32_t end, bool *mov
         return (x->op == MMA ? run_mma : run_ldmatrix)(m, first, end, pc, x);
     for (uint32_t t = first; t < end; t++) {
         struct thread *h = &m->threads[t];
-        if (h->waits || h->ended || h->pc != pc)
+        if (h->waits || h->sleeps || h->ended || h->pc != pc)
             continue;
         h->pc++;
         if (x->guard >= 0 && (m->registers[(size_t)t * m->k->registers + (uint32_t)x->guard] & 1) == x->negated)
@@ -868,6 +824,9 @@ static bool step_warp(struct machine *m, uint32_t first, uint32_t end, bool *mov
             n++;
         } else if (x->op == BRA) {
             h->pc = (uint32_t)x->v[0].imm;
+        } else if (x->op == MBARRIER || (x->op == CP && x->mods & M_BULK)) {
+            if (!tensors_run(m, t, x))
+                return false;
         } else if (x->op == CP && x->mods & M_COMMIT) {
             m->copies[t].groups++;
         } else if (x->op == CP && x->mods & M_WAIT) {
@@ -890,7 +849,7 @@ static bool step_warp(struct machine *m, uint32_t first, uint32_t end, bool *mov
             h->ended = true;
         } else if (x->op == BAR) {
             h->waits = true;
-            m->votes[t] = x->mods & M_RED ? arg_value(m, t, &x->v[2]) & 1 : false;
+            m->votes[t] = x->mods & M_RED ? machine_arg(m, t, &x->v[2]) & 1 : false;
         } else if (x->nlanes) {
             (x->unpacks ? run_unpack : run_pack)(m, t, x);
         } else {
@@ -899,7 +858,7 @@ static bool step_warp(struct machine *m, uint32_t first, uint32_t end, bool *mov
     }
     if (memory)
         count_memory(m, x, address, n, type_bits(x->type) / 8 * (x->nlanes ? x->nlanes : 1));
-    if (x->op == CP && n) {
+    if (x->op == CP && n && !(x->mods & M_BULK)) {
         struct insn store = *x, load = *x;
         store.mods = M_SHARED, load.mods = M_GLOBAL;
         count_memory(m, &store, address, n, (unsigned)x->v[2].imm);
@@ -921,9 +880,10 @@ static bool pass_barrier(struct machine *m) {
     for (uint32_t t = 0; t < m->k->threads; t++) {
         m->threads[t].waits = false;
         if (x->mods & M_RED)
-            set_register(m, t, &x->v[0], any);
+            machine_set(m, t, &x->v[0], any);
     }
     m->phase++;
+    tensors_barrier(m);
     if (m->counts)
         m->counts->barriers++;
     return true;
@@ -936,6 +896,8 @@ static uint64_t next_random(uint64_t *state) {
 }
 
 static bool run_block(struct machine *m, uint64_t *random) {
+    enum { MOST_STEPS = 1 << 26 }; /* instructions of a warp */
+    uint32_t steps = 0;
     uint32_t warps = (m->k->threads + WARP - 1) / WARP, order[MOST_THREADS / WARP];
     memset(m->threads, 0, m->k->threads * sizeof *m->threads);
     memset(m->shared_shadow, 0, (m->shared_bytes + 8) * sizeof *m->shared_shadow);
@@ -951,9 +913,10 @@ static bool run_block(struct machine *m, uint64_t *random) {
         memset(m->factors, 0, m->shared_bytes * sizeof *m->factors);
         m->clock = 0;
     }
+    tensors_reset(m);
     memset(m->registers, 0xA5, (size_t)m->k->threads * m->k->registers * sizeof *m->registers);
     for (;;) {
-        bool waits = false;
+        bool waits = false, sleeps = false;
         for (uint32_t i = 0; i < warps; i++) {
             uint32_t j = (uint32_t)(next_random(random) % (i + 1));
             order[i] = order[j];
@@ -964,27 +927,38 @@ static bool run_block(struct machine *m, uint64_t *random) {
             for (bool moved = true; moved;)
                 if (!step_warp(m, first, end, &moved))
                     return false;
+                else if (++steps > MOST_STEPS)
+                    return machine_fail(m, m->k->code, "it does not end");
+        }
+        for (uint32_t t = 0; t < m->k->threads; t++) {
+            waits |= m->threads[t].waits;
+            sleeps |= m->threads[t].sleeps;
+        }
+        if (sleeps) {
+            if (!tensors_wake(m, next_random(random)))
+                return false;
+            continue;
         }
         if (!groups_agree(m))
             return false;
-        for (uint32_t t = 0; t < m->k->threads; t++)
-            waits |= m->threads[t].waits;
         if (!waits)
-            return true;
+            return tensors_done(m);
         if (!pass_barrier(m))
             return false;
     }
 }
 
 bool ptx_run(const struct ptx *p, const char *kernel, uint32_t blocks, size_t shared_bytes, const struct ptx_buffer *params,
-             uint32_t nparams, uint64_t seed, struct ptx_counts *counts, char *why, size_t size) {
+             uint32_t nparams, const struct hilo_gpu_map *maps, uint32_t nmaps, uint64_t seed, struct ptx_counts *counts,
+             char *why, size_t size) {
     const struct kernel *k = ptx_kernel_named(p, kernel);
     struct machine m = {
         .k = k, .shared_bytes = shared_bytes,
-        .params = params, .nparams = nparams, .blocks = blocks, .counts = counts, .why = why, .size = size};
+        .params = params, .nparams = nparams, .maps = maps, .nmaps = nmaps, .blocks = blocks,
+        .counts = counts, .why = why, .size = size};
     bool ok = true;
-    if (!k || k->params != nparams || k->threads > MOST_THREADS) {
-        snprintf(why, size, "no kernel %s of %u parameters", kernel, nparams);
+    if (!k || k->params != nparams || k->maps != nmaps || k->threads > MOST_THREADS) {
+        snprintf(why, size, "no kernel %s of %u parameters and %u maps", kernel, nparams, nmaps);
         return false;
     }
     m.shared = malloc(shared_bytes + 8);
@@ -1000,6 +974,7 @@ bool ptx_run(const struct ptx *p, const char *kernel, uint32_t blocks, size_t sh
         m.fences = malloc(k->threads * sizeof *m.fences);
         m.factors = malloc((shared_bytes + 8) * sizeof *m.factors);
     }
+    tensors_new(&m);
     m.shadows = malloc((nparams + 1) * sizeof *m.shadows);
     for (uint32_t i = 0; i < nparams; i++)
         m.shadows[i] = calloc(params[i].bytes + 8, sizeof *m.shadows[i]);
@@ -1016,6 +991,7 @@ bool ptx_run(const struct ptx *p, const char *kernel, uint32_t blocks, size_t sh
             free(m.products[w].v[i].units);
         free(m.products[w].v);
     }
+    tensors_free(&m);
     free(m.touched);
     free(m.products);
     free(m.fences);

@@ -11,9 +11,14 @@
  *   - products of warpgroups (wgmma): sums that are used before they are waited for, or used without a fence before; factors
  *     that are overwritten meanwhile, or that another thread stored without a proxy fence and a barrier; warps of a group that
  *     do not do the same; descriptors that are not those of 128-byte swizzled lines;
+ *   - boxes of matrices (cp.async.bulk.tensor), which land when no thread can go on, those that are waited for first: what a
+ *     thread uses without having waited for its mbarrier, what lands where other threads may still read, or stores are not
+ *     fenced, or in a later phase; mbarriers that are not initialized, or not fenced, or waited for without end;
  *   - barriers that not all threads of a block reach, exchanges within a warp that not all of its threads reach. */
 #ifndef HILO_TESTS_GPU_PTX_H
 #define HILO_TESTS_GPU_PTX_H
+
+#include "hilo_kernel_abi.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,8 +47,11 @@ void ptx_free(struct ptx *p);
 uint32_t ptx_threads(const struct ptx *p, const char *kernel);
 /* Number of parameters. */
 uint32_t ptx_params(const struct ptx *p, const char *kernel);
-/* Runs `blocks` blocks with so many bytes of dynamic shared memory. False, saying why. counts: added to; may be NULL. */
+uint32_t ptx_maps(const struct ptx *p, const char *kernel); /* tensor maps, which follow them */
+/* Runs `blocks` blocks with so many bytes of dynamic shared memory. maps: of buffers of parameters. False, saying why. counts:
+   added to; may be NULL. */
 bool ptx_run(const struct ptx *p, const char *kernel, uint32_t blocks, size_t shared_bytes, const struct ptx_buffer *params,
-             uint32_t nparams, uint64_t seed, struct ptx_counts *counts, char *why, size_t size);
+             uint32_t nparams, const struct hilo_gpu_map *maps, uint32_t nmaps, uint64_t seed, struct ptx_counts *counts,
+             char *why, size_t size);
 
 #endif

@@ -20,14 +20,16 @@ static inline bool type_float(enum type t) {
 }
 
 enum op {
-    ABS, ADD, AND, BAR, BFE, BFI, BRA, CLZ, COPYSIGN, CP, CVT, DIV, FENCE, FMA, LD, LDMATRIX, MAD, MAX, MIN, MMA, MOV, MUL, NEG,
-    NOT, OR, POPC, RCP, REM, RET, SELP, SETP, SHFL, SHL, SHR, SQRT, ST, SUB, WGMMA, XOR, OPS
+    ABS, ADD, AND, BAR, BFE, BFI, BRA, CLZ, COPYSIGN, CP, CVT, CVTA, DIV, FENCE, FMA, LD, LDMATRIX, MAD, MAX,
+    MBARRIER, MIN, MMA, MOV, MUL, NEG, NOT, OR, POPC, RCP, REM, RET, SELP, SETP, SHFL, SHL, SHR, SQRT, ST, SUB, WGMMA, XOR, OPS
 };
 /* Modifiers: each is a bit. Those that change nothing here are known, too, so that others are errors. */
 enum { M_NONE, M_LO = 1 << 0, M_HI = 1 << 1, M_WIDE = 1 << 2, M_RZI = 1 << 3, M_RNI = 1 << 4, M_RMI = 1 << 5, M_RPI = 1 << 6,
        M_NAN = 1 << 7, M_SHARED = 1 << 8, M_GLOBAL = 1 << 9, M_PARAM = 1 << 10, M_RED = 1 << 11, M_V2 = 1 << 12,
        M_V4 = 1 << 13, M_OR = 1 << 14, M_SAT = 1 << 15, M_DOWN = 1 << 16, M_IDX = 1 << 17, M_TRANS = 1 << 18,
-       M_COMMIT = 1 << 19, M_WAIT = 1 << 20, M_FENCE = 1 << 21, M_PRODUCT = 1 << 22 };
+       M_COMMIT = 1 << 19, M_WAIT = 1 << 20, M_FENCE = 1 << 21, M_PRODUCT = 1 << 22, M_BULK = 1 << 23,
+       M_INIT = 1 << 24, M_INVAL = 1 << 25, M_EXPECT = 1 << 26, M_TRY = 1 << 27 };
+#define MAP_BASE (UINT64_C(1) << 62) /* what stands for the address of tensor map 0 */
 enum cmp {
     C_EQ, C_NE, C_LT, C_LE, C_GT, C_GE, C_LO, C_LS, C_HS, C_EQU, C_NEU, C_LTU, C_LEU, C_GTU, C_GEU, C_NUM, C_NANS, CMPS
 };
@@ -54,8 +56,8 @@ struct insn {
 struct kernel {
     char *name;
     struct insn *code;
-    uint32_t ncode, cap, params, threads, registers;
-    bool wgmma; /* has products of warpgroups */
+    uint32_t ncode, cap, params, maps, threads, registers;
+    bool wgmma; /* has products of warpgroups, or copies boxes of matrices */
 };
 struct ptx {
     struct kernel *kernels;

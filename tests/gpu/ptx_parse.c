@@ -12,15 +12,18 @@ static const char *const type_names[TYPES] = {"b8",  "b16", "b32", "b64", "u8", 
                                               "s8",  "s16", "s32", "s64", "f16", "f32", "f64", "pred",
                                               "bf16"};
 static const char *const op_names[OPS] = {
-    "abs", "add", "and", "bar", "bfe", "bfi", "bra", "clz", "copysign", "cp", "cvt", "div", "fence", "fma", "ld", "ldmatrix",
-    "mad", "max", "min", "mma", "mov", "mul", "neg", "not", "or", "popc", "rcp", "rem", "ret", "selp", "setp", "shfl", "shl",
-    "shr", "sqrt", "st", "sub", "wgmma", "xor"};
+    "abs", "add", "and", "bar", "bfe", "bfi", "bra", "clz", "copysign", "cp", "cvt", "cvta", "div", "fence", "fma", "ld",
+    "ldmatrix", "mad", "max", "mbarrier", "min", "mma", "mov", "mul", "neg", "not", "or", "popc", "rcp", "rem", "ret", "selp",
+    "setp", "shfl", "shl", "shr", "sqrt", "st", "sub", "wgmma", "xor"};
 static const struct { const char *name; unsigned bit; } modifiers[] = {
     {"lo", M_LO}, {"hi", M_HI}, {"wide", M_WIDE}, {"rzi", M_RZI}, {"rni", M_RNI}, {"rmi", M_RMI}, {"rpi", M_RPI},
     {"NaN", M_NAN}, {"shared", M_SHARED}, {"global", M_GLOBAL}, {"param", M_PARAM}, {"red", M_RED}, {"v2", M_V2},
     {"v4", M_V4}, {"or", M_OR},
     {"down", M_DOWN}, {"idx", M_IDX}, {"trans", M_TRANS}, {"commit_group", M_COMMIT}, {"wait_group", M_WAIT},
-    {"fence", M_FENCE}, {"mma_async", M_PRODUCT}, {"proxy", M_NONE}, {"shared::cta", M_SHARED},
+    {"bulk", M_BULK}, {"init", M_INIT}, {"inval", M_INVAL}, {"expect_tx", M_EXPECT}, {"try_wait", M_TRY}, {"arrive", M_NONE},
+    {"parity", M_NONE}, {"tensor", M_NONE}, {"2d", M_NONE}, {"shared::cluster", M_SHARED},
+    {"mbarrier::complete_tx::bytes", M_NONE}, {"fence", M_FENCE}, {"mma_async", M_PRODUCT}, {"proxy", M_NONE},
+    {"shared::cta", M_SHARED},
     {"async", M_NONE}, {"ca", M_NONE}, {"cg", M_NONE}, {"aligned", M_NONE}, {"m8n8", M_NONE}, {"x4", M_NONE},
     {"m16n8k16", M_NONE}, {"m16n8k32", M_NONE}, {"row", M_NONE}, {"col", M_NONE},
     {"sat", M_SAT}, {"rn", M_NONE}, {"rz", M_NONE}, {"nc", M_NONE}, {"uni", M_NONE}, {"sync", M_NONE}};
@@ -92,6 +95,10 @@ static void parse_arg(struct parser *p, const char *text, struct arg *out) {
     static const struct { const char *name; enum arg_kind kind; } special[] = {
         {"%tid.x", TID}, {"%ctaid.x", CTAID}, {"%ntid.x", NTID}, {"%nctaid.x", NCTAID}};
     *out = (struct arg){.kind = IMMEDIATE};
+    if (strcmp(text, "_") == 0) {
+        out->kind = NO_ARG;
+        return;
+    }
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         if (strcmp(text, special[i].name) == 0) {
             out->kind = special[i].kind;
@@ -210,7 +217,7 @@ static bool parse_insn(struct parser *p, char *text) {
         text = end + 1 + strspn(end + 1, " \t");
     }
     size_t n = strcspn(text, " \t;");
-    char opcode[64], *save, *rest = text + n;
+    char opcode[128], *save, *rest = text + n;
     snprintf(opcode, sizeof opcode, "%.*s", (int)n, text);
     uint32_t ntypes = 0;
     for (char *word = strtok_r(opcode, ".", &save); word; word = strtok_r(NULL, ".", &save)) {
@@ -224,7 +231,7 @@ static bool parse_insn(struct parser *p, char *text) {
         if (x->op == OPS)
             return parse_fail(p, "unknown instruction %s", word);
     }
-    k->wgmma |= x->op == WGMMA;
+    k->wgmma |= x->op == WGMMA || x->op == MBARRIER || (x->op == CP && x->mods & M_BULK);
     char *semicolon = strchr(rest, ';');
     if (!semicolon)
         return parse_fail(p, "no semicolon");
@@ -244,6 +251,19 @@ static bool parse_insn(struct parser *p, char *text) {
         if (*rest == '{') {
             x->unpacks = x->n == 0;
             x->nlanes = parse_lanes(p, &rest, x->lanes);
+            continue;
+        }
+        if (*rest == '[' && x->op == CP && memchr(rest, '{', strcspn(rest, "]"))) { /* [%rd1, {%r1, %r2}] */
+            struct arg place[4];
+            char *list = strchr(rest, '{');
+            list[-1] = '\0';
+            rest[strcspn(rest, ",")] = '\0';
+            parse_arg(p, rest + 1, &x->v[x->n++]);
+            rest = list;
+            uint32_t count = parse_lanes(p, &rest, place);
+            for (uint32_t i = 0; i < count && x->n < MOST_ARGS; i++)
+                x->v[x->n++] = place[i];
+            rest += *rest == ']';
             continue;
         }
         size_t length = *rest == '[' ? strcspn(rest, "]") + 1 : strcspn(rest, ", \t");
@@ -340,6 +360,14 @@ static bool parse_kernel(struct parser *p, char *head, char *body) {
         snprintf(param, sizeof param, "%.*s", (int)strcspn(at, ",\n) "), at);
         symbol_add(&p->memory, param, p->k->params);
     }
+    for (char *at = open; (at = strstr(at, ".align 64 .b8 ")) != NULL && at < close; p->k->maps++) {
+        char param[128];
+        at += strlen(".align 64 .b8 ");
+        snprintf(param, sizeof param, "%.*s", (int)strcspn(at, "[,\n) "), at);
+        if (strncmp(at + strlen(param), "[128]", 5) != 0)
+            return parse_fail(p, "a parameter that is no tensor map");
+        symbol_add(&p->memory, param, MAP_BASE + p->k->maps);
+    }
     find_labels(p, body);
     for (char *c = head; c < close; c++)
         p->line += *c == '\n';
@@ -419,4 +447,8 @@ uint32_t ptx_threads(const struct ptx *p, const char *kernel) {
 uint32_t ptx_params(const struct ptx *p, const char *kernel) {
     const struct kernel *k = ptx_kernel_named(p, kernel);
     return k ? k->params : 0;
+}
+uint32_t ptx_maps(const struct ptx *p, const char *kernel) {
+    const struct kernel *k = ptx_kernel_named(p, kernel);
+    return k ? k->maps : 0;
 }

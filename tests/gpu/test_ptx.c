@@ -174,6 +174,42 @@ static const char ELEMENTWISE[] = "kernel add(b0: in f32[8192], b1: in f32[8192]
                                   "    }\n"
                                   "}\n";
 /* Sums of rows, of which the maximum is subtracted; kept in scratch. */
+/* Boxes of a matrix, twice, with mbarriers that begin anew. */
+static const char BOXES[] = "kernel boxes(b0: scratch i16[1024], b1: in i16[792], b2: scratch i64[2], b3: out i16[1536], "
+                            "m0: map b1[10 x 72 by 80] 8) {\n"
+                            "    %1 = loop grid 8 {\n"
+                            "        %2 = loop serial 2 {\n"
+                            "            %3 = loop vector 64 by 64 {\n"
+                            "                mbarrier_expect b2, 0, 1024\n"
+                            "                copy_tensor b0[0], m0[%1, 0]\n"
+                            "                %4 = loop serial 3 {\n"
+                            "                    mbarrier_wait b2, %4\n"
+                            "                    %5: i64 = add %4, 1\n"
+                            "                    %6: i64 = rem %5, 2\n"
+                            "                    %7: i64 = mul %6, 512\n"
+                            "                    %8: i64 = mul %5, 24\n"
+                            "                    %9: i64 = mul %4, -3\n"
+                            "                    %10: i64 = add %9, %2\n"
+                            "                    mbarrier_expect b2, %5, 1024\n"
+                            "                    copy_tensor b0[%7], m0[%8, %10]\n"
+                            "                    %11: i64 = rem %4, 2\n"
+                            "                    %12: i64 = mul %11, 512\n"
+                            "                    %13: i64 = mul %3, 8\n"
+                            "                    %14: i64 = add %12, %13\n"
+                            "                    %15: i64 = add %14, %2\n"
+                            "                    %16: i16 = load b0[%15]\n"
+                            "                    %17: i64 = mul %1, 192\n"
+                            "                    %18: i64 = mul %4, 64\n"
+                            "                    %19: i64 = add %17, %18\n"
+                            "                    %20: i64 = add %19, %3\n"
+                            "                    store b3[%20], %16\n"
+                            "                }\n"
+                            "                mbarrier_wait b2, 3\n"
+                            "            }\n"
+                            "        }\n"
+                            "    }\n"
+                            "}\n";
+
 static const char ROWS[] = "kernel rows(b0: scratch f32[300], b1: in f32[1200], b2: out f32[1200]) {\n"
                            "    %1 = loop grid 4 {\n"
                            "        %2: i64 = mul %1, 300\n"
@@ -233,7 +269,7 @@ struct traffic {
     double sectors; /* of all blocks, where those that run do what the others do */
     struct hilo_gpu_launch launch; /* of the last kernel */
     int wide, products, copies; /* accesses of 16 bytes, products of matrix units, asynchronous copies in the code */
-    int grouped;                /* products of warpgroups */
+    int grouped, boxes;         /* products of warpgroups, copies of boxes of matrices */
 };
 
 /* The kernels of a program. */
@@ -275,6 +311,8 @@ static struct traffic traffic_of(const char *program) {
             t.grouped++;
         for (const char *p = text; (p = strstr(p, ".shared.global ")) != NULL; p++)
             t.copies++;
+        for (const char *p = text; (p = strstr(p, "cp.async.bulk.tensor")) != NULL; p++)
+            t.boxes++;
         for (uint32_t i = 0; i < k->buffers.n; i++)
             if (k->buffers.v[i].role != KIR_SCRATCH)
                 t.needed += (double)k->buffers.v[i].count * ir_dtype_get(k->buffers.v[i].dtype)->bytes / 32;
@@ -444,11 +482,27 @@ static void test_warpgroups(void **state) {
             snprintf(r, sizeof r, "%dx%dx%s", m, n, t[1]);
             struct traffic x = product_of(a, b, numbers[way], r);
             assert_int_equal(x.grouped, 4);
-            assert_true(x.products == 0 && x.copies > 0 && x.counts.conflicts == 0);
+            assert_true(x.products == 0 && x.boxes > 0 && x.copies == 0 && x.counts.conflicts == 0);
         }
-    struct traffic batch = product_of("2x64x136xbf16", "2x136x72xbf16",
-                                      "batching_dims = [0] x [0], contracting_dims = [2] x [1]", "2x64x72xf32");
-    assert_int_equal(batch.grouped, 4);
+    /* batches in lines or in parts of lines; where terms end within a slab and another batch follows, copies of 16 bytes */
+    static const struct { const char *a, *b, *numbers, *r; bool boxes; } batches[] = {
+        {"2x72x3x128xbf16", "3x128x2x64xbf16", "batching_dims = [0, 2] x [2, 0], contracting_dims = [3] x [1]", "2x3x72x64xf32",
+         true},
+        {"2x72x3x136xbf16", "3x136x2x64xbf16", "batching_dims = [0, 2] x [2, 0], contracting_dims = [3] x [1]", "2x3x72x64xf32",
+         false},
+        {"2x64x128xbf16", "2x128x72xbf16", "batching_dims = [0] x [0], contracting_dims = [2] x [1]", "2x64x72xf32", true},
+        {"2x64x136xbf16", "2x136x72xbf16", "batching_dims = [0] x [0], contracting_dims = [2] x [1]", "2x64x72xf32", false}};
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        struct traffic x = product_of(batches[i].a, batches[i].b, batches[i].numbers, batches[i].r);
+        assert_true(x.grouped == 4 && (x.boxes > 0) == batches[i].boxes && (x.copies > 0) != batches[i].boxes);
+    }
+    struct traffic part = traffic_of(
+        "func.func @main(%a: tensor<100x256xbf16>, %b: tensor<256x104xbf16>) -> tensor<72x64xf32> {"
+        "%0 = stablehlo.slice %a [16:88, 64:192] : (tensor<100x256xbf16>) -> tensor<72x128xbf16>"
+        "%1 = stablehlo.slice %b [128:256, 8:72] : (tensor<256x104xbf16>) -> tensor<128x64xbf16>"
+        "%2 = stablehlo.dot %0, %1 : (tensor<72x128xbf16>, tensor<128x64xbf16>) -> tensor<72x64xf32>"
+        "return %2 : tensor<72x64xf32>}");
+    assert_true(part.grouped == 4 && part.boxes > 0 && part.copies == 0);
     most_blocks = 1; /* of 128 by 256: factors are read once, half sectors are stored as by warps */
     struct traffic x = product_of("4096x128xbf16", "128x4096xbf16", numbers[0], "4096x4096xbf16");
     print_message("128 x 256: %u bytes of shared memory\n", x.launch.shared_bytes);
@@ -461,6 +515,23 @@ static void test_warpgroups(void **state) {
     assert_int_equal(product_of("64x128xi8", "128x64xi8", numbers[0], "64x64xi32").grouped, 0);
     set_target("sm_80");
     assert_int_equal(product_of("128x128xbf16", "128x64xbf16", numbers[0], "128x64xbf16").grouped, 0);
+}
+
+/* Boxes of matrices: the interpreter's bits, in any order of landing; also where a block computes many iterations. */
+static void test_boxes(void **state) {
+    (void)state;
+    struct kir *k = parse(BOXES, strlen(BOXES), &(size_t){0});
+    bool refused;
+    set_target("sm_90a");
+    char *text = ptx_of(k);
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        const char *wrong = run(k, text, seed, NULL, &refused);
+        if (wrong || refused)
+            fail_msg("%s\n%s", wrong, text);
+    }
+    free(text);
+    kir_free(k);
+    set_target("sm_80");
 }
 
 /* Few rows: the interpreter's bits, for sizes that are no multiples of anything, and sums that are split. */
@@ -671,31 +742,74 @@ static int plant_in_copies(const char *type) {
     return found;
 }
 
+struct bug { const char *from, *to; int least; };
+
+static int plant_all(const struct kir *k, const struct bug *bugs, size_t n) {
+    int found = 0;
+    for (size_t i = 0; i < n; i++) {
+        int here = plant(k, bugs[i].from, bugs[i].to);
+        if (here < bugs[i].least)
+            fail_msg("'%s' occurs %d times", bugs[i].from, here);
+        found += here;
+    }
+    return found;
+}
+
+/* The same in the first kernel of a program. */
+static int plant_in_program(const char *program, const struct bug *bugs, size_t n) {
+    struct strbuf kernels;
+    size_t at = 0;
+    kernels_of(program, &kernels);
+    struct kir *k = parse(kernels.p, kernels.n, &at);
+    int found = plant_all(k, bugs, n);
+    kir_free(k);
+    strbuf_free(&kernels);
+    return found;
+}
+
 /* In products of warpgroups: the wait, a fence, the end of a group or the barrier that is missing, operands that are taken
    across the sum or not, another type. */
 static int plant_in_warpgroups(void) {
-    static const struct { const char *from, *to; int least; } bugs[] = {
+    static const struct bug bugs[] = {
         {"wgmma.wait_group.sync.aligned 0;", "", 1}, {"sync.aligned 0;", "sync.aligned 1;", 1},
         {"wgmma.fence.sync.aligned;", "", 1}, {"wgmma.commit_group.sync.aligned;", "", 1},
         {"fence.proxy.async.shared::cta;", "", 1}, {"bar.sync \t0;", "", 1}, {"cp.async.wait_group", "// wait", 2},
         {", 1, 1, 1, 0, 1;", ", 1, 1, 1, 0, 0;", 4}, {", 1, 1, 1, 0, 1;", ", 1, 1, 1, 1, 1;", 4},
         {"k16.f32.bf16.bf16", "k16.f32.f16.f16", 4}};
-    struct strbuf kernels;
-    size_t at = 0;
-    int found = 0;
     set_target("sm_90a");
-    kernels_of("func.func @main(%a: tensor<72x136xbf16>, %b: tensor<136x64xbf16>) -> tensor<72x64xf32> {"
-               "%0 = stablehlo.dot %a, %b : (tensor<72x136xbf16>, tensor<136x64xbf16>) -> tensor<72x64xf32>"
-               "return %0 : tensor<72x64xf32>}",
-               &kernels);
-    struct kir *k = parse(kernels.p, kernels.n, &at);
-    for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
-        int n = plant(k, bugs[i].from, bugs[i].to);
-        assert_true(n >= bugs[i].least);
-        found += n;
-    }
+    int found = plant_in_program(
+        "func.func @main(%a: tensor<2x72x136xbf16>, %b: tensor<2x136x64xbf16>) -> tensor<2x72x64xf32> {"
+        "%0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] :"
+        "(tensor<2x72x136xbf16>, tensor<2x136x64xbf16>) -> tensor<2x72x64xf32> return %0 : tensor<2x72x64xf32>}",
+        bugs, sizeof bugs / sizeof *bugs);
+    set_target("sm_80");
+    return found;
+}
+
+/* In copies of boxes: a wait, a fence, a barrier, an mbarrier's beginning that is missing; another parity, place or coordinate;
+   too few or too many bytes; what all threads do, or all but one. */
+static int plant_in_boxes(void) {
+    static const struct bug bugs[] = {
+        {"mbarrier.try_wait.parity.shared::cta.b64 p, ", "setp.eq.u32 p, 0, 0; // ", 3},
+        {"fence.proxy.async.shared::cta;", "", 1}, {"bar.sync \t0;", "", 2},
+        {"@p mbarrier.init", "@!p mbarrier.init", 2}, {"@p mbarrier.arrive", "mbarrier.arrive", 3},
+        {"@p mbarrier.arrive", "@!p mbarrier.arrive", 3}, {"@p cp.async.bulk", "cp.async.bulk", 6},
+        {"@p cp.async.bulk", "@!p cp.async.bulk", 6},
+        {"], 24576;", "], 16384;", 3}, {"], 24576;", "], 24592;", 3},
+        {", 64, 128;", ", 64, 129;", 1}, {", 16384;", ", 17408;", 1}};
+    static const struct bug again[] = {
+        {"@p mbarrier.inval", "@!p mbarrier.inval", 2}, {"], 1024;", "], 512;", 2},
+        {", 1, 1;", ", 0, 1;", 1}, {", 24;", ", 25;", 1}, {"@p mbarrier.init", "@!p mbarrier.init", 2},
+        {"fence.proxy.async.shared::cta;", "", 1},
+        {"mbarrier.try_wait.parity.shared::cta.b64 p, ", "setp.eq.u32 p, 0, 0; // ", 2}};
+    struct kir *k = parse(BOXES, strlen(BOXES), &(size_t){0});
+    set_target("sm_90a");
+    int found = plant_all(k, again, sizeof again / sizeof *again) +
+                plant_in_program("func.func @main(%a: tensor<72x136xbf16>, %b: tensor<136x64xbf16>) -> tensor<72x64xf32> {"
+                                 "%0 = stablehlo.dot %a, %b : (tensor<72x136xbf16>, tensor<136x64xbf16>) -> tensor<72x64xf32>"
+                                 "return %0 : tensor<72x64xf32>}",
+                                 bugs, sizeof bugs / sizeof *bugs);
     kir_free(k);
-    strbuf_free(&kernels);
     set_target("sm_80");
     return found;
 }
@@ -739,7 +853,7 @@ static void test_planted(void **state) {
              plant(k, "row.col.f32.bf16.bf16.f32", "row.col.f32.f16.bf16.f32");
     kir_free(k);
     strbuf_free(&kernels);
-    found += plant_in_copies("f32") + plant_in_copies("bf16") + plant_in_warpgroups();
+    found += plant_in_copies("f32") + plant_in_copies("bf16") + plant_in_warpgroups() + plant_in_boxes();
     print_message("%d planted bugs found\n", found);
     assert_true(found >= 20);
 }
@@ -832,7 +946,8 @@ static int open_target(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_traffic), cmocka_unit_test(test_shapes),  cmocka_unit_test(test_products),
-        cmocka_unit_test(test_units),   cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_gemv),
+        cmocka_unit_test(test_units),   cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_boxes),
+        cmocka_unit_test(test_gemv),
         cmocka_unit_test(test_decode),  cmocka_unit_test(test_attention),  cmocka_unit_test(test_into),
         cmocka_unit_test(test_launch),  cmocka_unit_test(test_planted),    cmocka_unit_test(test_programs)};
     return setjmp(out_of_memory) ? 1 : cmocka_run_group_tests(tests, open_target, NULL);
