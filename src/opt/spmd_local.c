@@ -637,22 +637,31 @@ void spmd_localize(struct spmd *p, ir_op op, const ir_type *types, const struct 
     }
 }
 
-/* The numbers of this partition's part of the dimension, from those that begin at 0. */
+/* The numbers of this partition's part of the dimension, from those that begin at 0: added as integers, since a sum of rounded
+   numbers may be another than the rounded sum. */
 static ir_val offset_iota(struct spmd *p, ir_op op, const struct sdy_sharding *s, ir_op at) {
     ir_val v = ir_result(p->m, op, 0);
     uint32_t dim = (uint32_t)ir_prop_i64(p->m, op, IR_IOTA_iota_dimension);
     ir_type type = ir_val_get(p->m, v)->type;
     const struct ir_type_data *t = ir_type_get(p->m, type);
+    bool integer = ir_dtype_get(t->dtype)->cls != IR_FLOAT && ir_dtype_get(t->dtype)->cls != IR_COMPLEX_CLASS;
+    ir_type counted = integer ? type : ir_type_of(p->m, IR_I32_T, t->dims, t->rank);
     int64_t size = t->dims[dim];
-    enum ir_dtype dtype = t->dtype;
     if (!s->dims[dim].axes.n)
         return v;
-    ir_op broadcast;
-    ir_val begin = spmd_begin(p, at, spmd_held(p, s->mesh, s->dims[dim].axes), size);
-    ir_val number = spmd_make(p, at, IR_CONVERT, &begin, 1, ir_type_of(p->m, dtype, NULL, 0), NULL);
-    ir_val both[2] = {v, spmd_make(p, at, IR_BROADCAST_IN_DIM, &number, 1, type, &broadcast)};
-    ir_set_prop(p->m, broadcast, IR_BROADCAST_IN_DIM_broadcast_dimensions, ir_attr_i64s(p->m, NULL, 0));
-    return spmd_make(p, at, IR_ADD, both, 2, type, NULL);
+    ir_op made;
+    ir_val both[2] = {v};
+    if (!integer) {
+        both[0] = spmd_make(p, at, IR_IOTA, NULL, 0, counted, &made);
+        ir_set_prop(p->m, made, IR_IOTA_iota_dimension, ir_attr_i64(p->m, dim));
+    }
+    ir_val number = spmd_begin(p, at, spmd_held(p, s->mesh, s->dims[dim].axes), size);
+    if (integer)
+        number = spmd_make(p, at, IR_CONVERT, &number, 1, ir_type_of(p->m, t->dtype, NULL, 0), NULL);
+    both[1] = spmd_make(p, at, IR_BROADCAST_IN_DIM, &number, 1, counted, &made);
+    ir_set_prop(p->m, made, IR_BROADCAST_IN_DIM_broadcast_dimensions, ir_attr_i64s(p->m, NULL, 0));
+    ir_val out = spmd_make(p, at, IR_ADD, both, 2, counted, NULL);
+    return integer ? out : spmd_make(p, at, IR_CONVERT, &out, 1, type, NULL);
 }
 
 ir_val spmd_finish(struct spmd *p, ir_op op, const ir_type *types, const struct sdy_sharding *const *s, uint32_t result,

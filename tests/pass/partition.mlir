@@ -868,20 +868,21 @@ module attributes {mhlo.num_replicas = 2 : i32} {
   func.func @f(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) -> (tensor<f32>, tensor<2xf32>) {
     %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [0] x [0] : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
     %1 = stablehlo.iota dim = 0 : tensor<2xf32>
-    %2 = stablehlo.constant dense<[0, 2]> : tensor<2xi32>
-    %3 = stablehlo.replica_id : tensor<ui32>
-    %4 = stablehlo.dynamic_slice %2, %3, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
-    %5 = stablehlo.reshape %4 : (tensor<1xi32>) -> tensor<i32>
-    %6 = stablehlo.convert %5 : (tensor<i32>) -> tensor<f32>
-    %7 = stablehlo.broadcast_in_dim %6, dims = [] : (tensor<f32>) -> tensor<2xf32>
-    %8 = stablehlo.add %1, %7 : tensor<2xf32>
-    %9 = stablehlo.add %arg0, %8 : tensor<2xf32>
-    %10 = "stablehlo.all_reduce"(%0) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    %2 = stablehlo.iota dim = 0 : tensor<2xi32>
+    %3 = stablehlo.constant dense<[0, 2]> : tensor<2xi32>
+    %4 = stablehlo.replica_id : tensor<ui32>
+    %5 = stablehlo.dynamic_slice %3, %4, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %6 = stablehlo.reshape %5 : (tensor<1xi32>) -> tensor<i32>
+    %7 = stablehlo.broadcast_in_dim %6, dims = [] : (tensor<i32>) -> tensor<2xi32>
+    %8 = stablehlo.add %2, %7 : tensor<2xi32>
+    %9 = stablehlo.convert %8 : (tensor<2xi32>) -> tensor<2xf32>
+    %10 = stablehlo.add %arg0, %9 : tensor<2xf32>
+    %11 = "stablehlo.all_reduce"(%0) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
     ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
-      %11 = stablehlo.add %arg2, %arg3 : tensor<f32>
-      stablehlo.return %11 : tensor<f32>
+      %12 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %12 : tensor<f32>
     }) : (tensor<f32>) -> tensor<f32>
-    return %10, %9 : tensor<f32>, tensor<2xf32>
+    return %11, %10 : tensor<f32>, tensor<2xf32>
   }
 }
 // -----
