@@ -18,8 +18,10 @@ enum cg_emit { CG_OBJECT, CG_ASSEMBLY, CG_LLVM };
 
 /* UNAVAILABLE, with the package that has it, when LLVM 19 cannot be opened. Opens it once for the process; any thread. */
 hilo_status cg_open(struct diag_list *d);
-/* The machine that the process runs on (NULL), with LLVM's features: UNAVAILABLE where there is no code generator for it or no
-   LLVM. Or one of targets.def by name: NOT_FOUND, listing them, for another. */
+/* Whether nobody tried to open it so far. Any thread. */
+bool cg_open_untried(void);
+/* The machine that the process runs on (NULL): UNAVAILABLE where there is no code generator for it; LLVM is not needed. Or one
+   of targets.def by name: NOT_FOUND, listing them, for another. */
 hilo_status cg_target(const char *name, struct target *out, struct diag_list *d);
 
 /* Kernels (verified, without MATH) as one object file, for a GPU as PTX, with a function per kernel, named as it is; or as

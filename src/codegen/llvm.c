@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -28,6 +29,7 @@ static const char *const llvm_target_parts[] = {"TargetInfo", "Target", "TargetM
 static struct {
     pthread_once_t once;
     struct llvm table;
+    atomic_bool tried; /* it was begun */
     bool found;
     char why[256];
 } llvm_state = {.once = PTHREAD_ONCE_INIT};
@@ -63,6 +65,7 @@ static void llvm_initialize_targets(void *library) {
 }
 
 static void llvm_open(void) {
+    atomic_store_explicit(&llvm_state.tried, true, memory_order_relaxed);
     void *library = llvm_library();
     if (!library) {
         const char *why = dlerror();
@@ -96,4 +99,8 @@ const struct llvm *llvm_get(struct diag_list *d) {
 
 hilo_status cg_open(struct diag_list *d) {
     return llvm_get(d) ? HILO_OK : HILO_UNAVAILABLE;
+}
+
+bool cg_open_untried(void) {
+    return !atomic_load_explicit(&llvm_state.tried, memory_order_relaxed);
 }

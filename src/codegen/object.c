@@ -20,8 +20,9 @@ static hilo_status object_machine(const struct llvm *l, const struct target *t, 
         l->DisposeMessage(why);
         return s;
     }
-    *out = l->CreateTargetMachine(target, t->triple, t->cpu, t->features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
-                                  LLVMCodeModelSmall);
+    /* Below the default level nothing is missing but the scheduler that runs after register allocation. */
+    LLVMCodeGenOptLevel level = t->isa == TARGET_NVPTX ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelLess;
+    *out = l->CreateTargetMachine(target, t->triple, t->cpu, t->features, level, LLVMRelocPIC, LLVMCodeModelSmall);
     return *out ? HILO_OK : diag_error(d, HILO_UNAVAILABLE, "LLVM cannot generate code for %s", t->triple);
 }
 

@@ -1,16 +1,9 @@
-/* The target of a compilation: a named machine, or the host with all of LLVM's features. */
+/* The target of a compilation: a named machine, or the host. */
 #include "codegen/codegen.h"
-#include "codegen/llvm.h"
 #include "runtime/code.h"
 
 static hilo_status host(struct target *t, struct diag_list *d) {
     HILO_TRY(target_host(t, d));
-    const struct llvm *l = llvm_get(d);
-    if (!l)
-        return HILO_UNAVAILABLE;
-    char *features = l->GetHostCPUFeatures();
-    target_set_features(t, features);
-    l->DisposeMessage(features);
     if (t->tile_rows && !rt_code_tiles()) { /* the system does not let processes use the matrix unit */
         t->tile_bf16 = t->tile_i8 = false;
         t->tile_rows = t->tile_row_bytes = t->tile_registers = 0;

@@ -5,16 +5,26 @@
 #include "compile/build.h"
 #include "runtime/internal.h"
 
+#include <pthread.h>
+
 /* OK when code for this machine can be generated in this process; else UNAVAILABLE with the reason. Opens LLVM. */
 hilo_status code_available(struct diag_list *d);
+/* Opens LLVM on a thread of its own, if that was not tried and there is a code generator for this machine: meanwhile the
+   program is optimised and lowered. What needs it waits. The second ends the thread. */
+struct code_opening {
+    pthread_t thread;
+    bool started;
+};
+void code_open_begin(struct code_opening *o);
+void code_open_end(struct code_opening *o);
 /* The machine that the process runs on, or one of a name (NULL, "native" = that one). */
 hilo_status code_target(const char *name, struct target *out, struct diag_list *d);
 /* Sets how a kernel for a GPU is launched; false when its scratch memory is too large. */
 bool code_launch(const struct kir *k, const struct target *t, struct plan_kernel *out);
-/* From now on code is generated for the kernels of the build while its plan is built, so that memory is bounded: in batches, on
-   up to as many threads as the client has. */
+/* From now on code is generated for the kernels of the build while its plan is built, on up to as many threads as the client
+   has: in batches, so that memory is bounded. */
 void code_begin(hilo_executable *exe, struct build *b);
-/* Generates it for the kernels that have none, when they are enough for a batch, or for all. */
+/* Has it generated for kernels that were added, when they are enough for a batch; `all`: it is there for all of them then. */
 void code_generate(struct build *b, bool all);
 /* Generates the rest and links all to the executable, whose plan is there. The first error of a batch. */
 hilo_status code_end(struct build *b);

@@ -26,6 +26,7 @@ struct compile {
     enum code_form form;
     enum lib_external by;       /* of the calibration: the provider of what it supports; LIB_EXTERNAL_COUNT = by the options */
     const struct machine *machine; /* of the options; or NULL */
+    struct code_opening *opening; /* of LLVM, while the program is optimised and lowered */
     struct strbuf *text;        /* where its kernels are written in that form, which ends it; NULL = not written */
     struct diag_list *d;
 };
@@ -341,11 +342,32 @@ static void expect_time(hilo_executable *exe, const struct build *b) {
             (struct rt_guard){b->placed, ns[OFFLOAD_PART] * 1e-6, fmin(ns[OFFLOAD_NONE], ns[OFFLOAD_ALL]) * 1e-6};
 }
 
+/* The backend is one that generates code, or fails. */
+static bool is_named(const struct compile *c) {
+    return c->o->backend == HILO_BACKEND_CODEGEN || c->o->backend == HILO_BACKEND_LIBRARY ||
+           c->o->backend == HILO_BACKEND_INTERPRETER;
+}
+
+/* Whether there is a code generator; logs once for each client why not. */
+static bool can_generate(const struct compile *c) {
+    struct diag_list d;
+    diag_init(&d, c->d->al);
+    bool can = code_available(&d) == HILO_OK;
+    if (!can && !atomic_exchange(&c->exe->client->told_evaluated, true))
+        rt_log(c->exe->client, HILO_LOG_WARNING, "%s; programs are evaluated",
+               d.first && d.first->message ? d.first->message : "out of memory");
+    diag_clear(&d);
+    return can;
+}
+
+/* UNAVAILABLE without a message: there is no code generator, and the program is to be evaluated. */
 static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op entry) {
     HILO_TRY(fit(c, b, entry));
     if (!c->text)
         code_begin(c->exe, b);
     HILO_TRY(build_plan(b, entry, &c->exe->plan));
+    if (!is_named(c) && !can_generate(c))
+        return HILO_UNAVAILABLE;
     if (b->offload) {
         c->exe->plan.placement = b->offload->reason;
         rt_log(c->exe->client, HILO_LOG_DEBUG, "placement: %s", b->offload->reason);
@@ -419,27 +441,14 @@ static void report_evaluated(const struct compile *c) {
     strbuf_free(&ops);
 }
 
-/* Whether there is a code generator; logs once for each client why not. */
-static bool can_generate(const struct compile *c) {
-    struct diag_list d;
-    diag_init(&d, c->d->al);
-    bool can = code_available(&d) == HILO_OK;
-    if (!can && !atomic_exchange(&c->exe->client->told_evaluated, true))
-        rt_log(c->exe->client, HILO_LOG_WARNING, "%s; programs are evaluated",
-               d.first && d.first->message ? d.first->message : "out of memory");
-    diag_clear(&d);
-    return can;
-}
-
 /* Whether a plan of several steps can be made of the program; logs why not, but for sizes that are known when it runs. */
 static bool can_plan(const struct compile *c, ir_op entry, const struct ir_module *m) {
     enum build_can can = build_can(m, entry);
-    bool named = c->o->backend == HILO_BACKEND_CODEGEN || c->o->backend == HILO_BACKEND_LIBRARY ||
-                 c->o->backend == HILO_BACKEND_INTERPRETER;
     if (can == BUILD_NOTHING)
         rt_log(c->exe->client, HILO_LOG_WARNING, "the whole program runs on the reference evaluator: it has values that are "
                                                  "neither tensors nor tokens");
-    return can != BUILD_NOTHING && (can == BUILD_ALL || knows_arguments(c, entry)) && (named || can_generate(c));
+    return can != BUILD_NOTHING && (can == BUILD_ALL || knows_arguments(c, entry)) &&
+           (is_named(c) || c->opening->started || can_generate(c));
 }
 
 /* Those of the client's GPU. */
@@ -450,17 +459,20 @@ static void choose_gpu_libraries(const struct compile *c, struct build *b) {
     b->wanted |= missing && b->libraries == BUILD_ANY ? 1u << LIB_CUBLASLT : 0;
 }
 
+static hilo_status evaluated_plan(const struct compile *c, ir_op entry, struct ir_module *m) {
+    if (c->inputs)
+        return HILO_UNIMPLEMENTED;
+    return plan_evaluated(&c->exe->plan, &c->exe->arena, m ? m : c->m, entry, c->d);
+}
+
 /* A plan of kernels, routines and single evaluations; of one evaluation if the backend requires it, if sizes of arguments are
    not known, and where there is nothing to generate code with. */
 static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_module *m) {
     hilo_executable *exe = c->exe;
     bool interpret = c->o->backend == HILO_BACKEND_INTERPRETER;
     bool reference = c->o->backend == HILO_BACKEND_REFERENCE;
-    if (reference || !m || !can_plan(c, entry, m)) {
-        if (c->inputs)
-            return HILO_UNIMPLEMENTED;
-        return plan_evaluated(&exe->plan, &exe->arena, m ? m : c->m, entry, c->d);
-    }
+    if (reference || !m || !can_plan(c, entry, m))
+        return evaluated_plan(c, entry, m);
     m->arena.recover = exe->arena.recover;
     struct build *b = build_new(&exe->arena, m, c->d, c->o->level);
     choose_libraries(c, b);
@@ -479,8 +491,11 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
                  : interpret      ? interpreted_plan(c, b, entry)
                                   : compiled_plan(c, b, entry);
     report_missing(c, b);
-    report_evaluated(c);
+    if (status == HILO_OK)
+        report_evaluated(c);
     m->arena.recover = NULL;
+    if (status == HILO_UNAVAILABLE && !is_named(c) && !can_generate(c))
+        return evaluated_plan(c, entry, m);
     return status;
 }
 
@@ -547,13 +562,17 @@ static hilo_status compile_as(hilo_client *client, hilo_module *module, const hi
     atomic_fetch_add_explicit(&client->compiled, 1, memory_order_relaxed);
     jmp_buf recover;
     exe->arena.recover = &recover;
-    struct compile c = {module->m, exe, o, inputs, form, by, o->machine ? &machine : NULL, text, d};
+    struct code_opening opening = {.started = false};
+    struct compile c = {module->m, exe, o, inputs, form, by, o->machine ? &machine : NULL, &opening, text, d};
     hilo_status status;
+    if (o->backend != HILO_BACKEND_REFERENCE && o->backend != HILO_BACKEND_INTERPRETER)
+        code_open_begin(&opening);
     if (!setjmp(recover))
         status = fill(&c);
     else
         status = HILO_RESOURCE_EXHAUSTED;
     exe->arena.recover = NULL;
+    code_open_end(&opening);
     if (status == HILO_OK)
         *out = exe;
     else

@@ -33,6 +33,7 @@ static const struct feature features_known[] = {
 static struct {
     pthread_once_t once;
     unsigned regs[LEAVES][4];
+    unsigned saved; /* the registers that the system keeps for each thread: low bits of XCR0 */
 } cpu_state = {.once = PTHREAD_ONCE_INIT};
 
 static void read_cpuid(void) {
@@ -42,11 +43,26 @@ static void read_cpuid(void) {
         if (!__get_cpuid_count(leaves[i][0], leaves[i][1], &r[EAX], &r[EBX], &r[ECX], &r[EDX]))
             memset(r, 0, sizeof cpu_state.regs[i]);
     }
+    enum { OSXSAVE = 1 << 27 };
+    if (cpu_state.regs[LEAF_1][ECX] & OSXSAVE)
+        __asm__("xgetbv" : "=a"(cpu_state.saved) : "c"(0) : "edx");
+}
+
+/* The bits of XCR0 for the registers that a feature's instructions work on. */
+static unsigned registers_of(const char *feature) {
+    enum { YMM = 0x6, ZMM = 0xE6, TILES = 0x60006 };
+    if (strncmp(feature, "amx", 3) == 0)
+        return TILES;
+    if (strncmp(feature, "avx512", 6) == 0)
+        return ZMM;
+    bool vex = strncmp(feature, "avx", 3) == 0 || strcmp(feature, "fma") == 0 || strcmp(feature, "f16c") == 0;
+    return vex ? YMM : 0;
 }
 
 static bool has_known(const struct feature *f) {
     pthread_once(&cpu_state.once, read_cpuid);
-    return cpu_state.regs[f->leaf][f->reg] >> f->bit & 1;
+    unsigned needed = registers_of(f->name);
+    return (cpu_state.regs[f->leaf][f->reg] >> f->bit & 1) && (cpu_state.saved & needed) == needed;
 }
 
 const char *target_cpu_machine(void) {

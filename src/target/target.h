@@ -1,5 +1,5 @@
 /* What a machine is like: one record, which clustering, lowering, the cost model, code generation and reports read. It comes
- * from the host (CPUID, sysconf, LLVM's features) or from a row of targets.def. No other place holds a number about a machine.
+ * from the host (CPUID, sysconf) or from a row of targets.def. No other place holds a number about a machine.
  *
  * Whatever generated code depends on is printed by target_print, which is a part of the key of the compile cache: a field that
  * is added is printed there. Results must not depend on the number of threads: how sums are split follows from `tasks` and

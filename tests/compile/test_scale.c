@@ -134,7 +134,47 @@ static void test_memory(void **state) {
     }
 }
 
+/* Code is generated in batches while the plan is built. Which thread has which does not show in it. */
+static void test_batches(void **state) {
+    (void)state;
+    enum { SUMS = 480, LENGTH = 300, CLIENTS = 3 };
+    struct strbuf text;
+    hilo_client *client[CLIENTS];
+    hilo_executable *exe[CLIENTS];
+    hilo_compile_options co;
+    strbuf_init(&text, mem_system_allocator());
+    strbuf_puts(&text, "func.func @main(%a: tensor<1000xf32>) -> tensor<300xf32> {\n");
+    for (int i = 0; i < SUMS; i++)
+        strbuf_printf(&text, "  %%%d = stablehlo.slice %%a [%d:%d] : (tensor<1000xf32>) -> tensor<300xf32>\n", i, i,
+                      i + LENGTH);
+    strbuf_puts(&text, "  %s0 = stablehlo.negate %0 : tensor<300xf32>\n");
+    for (int i = 1; i < SUMS; i++)
+        strbuf_printf(&text, "  %%s%d = stablehlo.add %%s%d, %%%d : tensor<300xf32>\n", i, i - 1, i);
+    strbuf_printf(&text, "  return %%s%d : tensor<300xf32>\n}\n", SUMS - 1);
+    hilo_compile_options_init(&co);
+    co.level = 0;
+    for (int i = 0; i < CLIENTS; i++) {
+        hilo_client_options o;
+        hilo_client_options_init(&o);
+        o.threads = i + 1;
+        o.cache_dir = "";
+        assert_int_equal(hilo_client_create(&o, &client[i]), HILO_OK);
+        assert_int_equal(hilo_compile_source(client[i], text.p, text.n, NULL, &co, &exe[i]), HILO_OK);
+    }
+    if (exe[0]->nobjects) { /* there is a code generator */
+        assert_true(exe[1]->nobjects > 1);
+        assert_int_equal(exe[1]->nobjects, exe[2]->nobjects);
+    }
+    for (uint32_t i = 0; i < exe[1]->nobjects; i++)
+        assert_true(str_eq(exe[1]->objects[i], exe[2]->objects[i]));
+    for (int i = 0; i < CLIENTS; i++) {
+        hilo_executable_release(exe[i]);
+        hilo_client_release(client[i]);
+    }
+    strbuf_free(&text);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory), cmocka_unit_test(test_batches)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
