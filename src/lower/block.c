@@ -50,16 +50,29 @@ static void find_axes(struct blocking *b) {
     }
 }
 
+static const struct ir_dtype_info *operand_type(const struct contraction *c, uint32_t side) {
+    return ir_dtype_get(ir_val_type(c->l->m, ir_operand(c->l->m, c->op, side))->dtype);
+}
+
+static bool is_bf16(const struct contraction *c, uint32_t side) {
+    const struct ir_dtype_info *i = operand_type(c, side);
+    return i->cls == IR_FLOAT && i->fp == FP_BF16;
+}
+
+static bool is_bf16_product(const struct contraction *c) {
+    return c->acc == KIR_F32 && is_bf16(c, 0) && is_bf16(c, 1);
+}
+
 /* Whether the rhs is contiguous along the sum in whole words of several elements. */
 static void find_words(struct blocking *b) {
     struct contraction *c = b->c;
     struct axis *sum = &c->sum[c->nsum - 1];
     struct contract_kernel probe;
-    int64_t parts = contract_parts_of_word(c, b->rhs, true), step = 0, column_stride = 0;
+    int64_t parts = is_bf16_product(c) ? c->per_word : contract_parts_of_word(c, b->rhs, true), step = 0, column_stride = 0;
     b->rhs_word = 1;
     if (parts == 1 || sum->size % parts || sum->size < c->l->target->vector_bytes / 4 * parts || kir_type_bits(c->acc) > 32)
         return;
-    c->l->word_bits = 8;
+    c->l->word_bits = 32 / (uint32_t)parts > 8 ? 16 : 8;
     contract_probe_begin(c, &probe);
     struct kir *k = c->l->k;
     kir_val word = kir_loop(k, KIR_SERIAL, sum->size / parts, 0);
@@ -266,10 +279,6 @@ static void find_blocks(struct blocking *b) {
     panel->block = panel->block < b->parts ? b->parts : panel->block - panel->block % b->parts;
 }
 
-static const struct ir_dtype_info *operand_type(const struct contraction *c, uint32_t side) {
-    return ir_dtype_get(ir_val_type(c->l->m, ir_operand(c->l->m, c->op, side))->dtype);
-}
-
 static bool is_unsigned(const struct contraction *c, uint32_t side) {
     return operand_type(c, side)->cls == IR_UINT;
 }
@@ -282,15 +291,6 @@ static bool is_integer(const struct contraction *c, uint32_t side, uint32_t bits
 /* Whether DOT2 can multiply an operand's elements: they are signed 16-bit integers. */
 static bool is_short(const struct contraction *c, uint32_t side) {
     return is_integer(c, side, is_unsigned(c, side) ? 8 : 16);
-}
-
-static bool is_bf16(const struct contraction *c, uint32_t side) {
-    const struct ir_dtype_info *i = operand_type(c, side);
-    return i->cls == IR_FLOAT && i->fp == FP_BF16;
-}
-
-static bool is_bf16_product(const struct contraction *c) {
-    return c->acc == KIR_F32 && is_bf16(c, 0) && is_bf16(c, 1);
 }
 
 bool contract_has_narrow_unit(const struct contraction *c) {
@@ -418,12 +418,41 @@ static void prefetch_panel(struct blocking *b, const struct block *at, kir_val p
     kir_prefetch(l->k, b->rhs_buffer, lower_add(l, lower_mul(l, next_lines(b, at, p), b->panel.size), part));
 }
 
+/* Prefetches this tile's part of what is packed for panel p next: the next slab of its columns, or the first one of the columns
+   of the next block. The tiles of a panel have its columns among them. Lines that lie in one cache line take turns: each
+   prefetches of another column. */
+static void prefetch_unpacked(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val line) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    struct axis *v = &c->result[b->column], *sum = &c->sum[b->sum.cut];
+    int64_t turns = l->target->line_bytes / 4, columns = ceil_div(b->panel.size, b->tile.block);
+    bool is_linear = (c->is_load[b->rhs] || b->rhs_word > 1) && sum->stride[b->rhs] == 1 && !c->conv && b->parts == 1;
+    if (b->rhs_pack != RHS_PACK_IN_BLOCK || !is_linear || b->sum.cut + 1 != c->nsum || columns > turns)
+        return;
+    struct packed packed = c->packed[b->rhs];
+    kir_val column = v->at, turn = lower_rem(l, line, turns), one = kir_i64(l->k, 1);
+    turn = kir_op2(l->k, KIR_MIN, 0, turn, kir_i64(l->k, columns - 1));
+    kir_val last = kir_cmp(l->k, KIR_EQ, 0, at->slab, kir_i64(l->k, b->sum.slabs - 1));
+    kir_val block = kir_select(l->k, last, kir_i64(l->k, b->panel.block), kir_i64(l->k, 0));
+    kir_val chunk = kir_select(l->k, last, kir_i64(l->k, 0), lower_mul(l, lower_add(l, at->chunk, one), b->sum.chunk));
+    kir_val panel = lower_add(l, lower_add(l, at->panel0, p), block);
+    v->at = lower_add(l, lower_mul(l, panel, b->panel.size), lower_add(l, lower_mul(l, t, columns), turn));
+    sum->at = lower_mul(l, lower_add(l, chunk, line), c->per_word);
+    c->packed[b->rhs].on = false;
+    kir_val load = contract_load(l->k, contract_factor(c, b->rhs));
+    if (load.i)
+        contract_prefetch(c, load, 0);
+    c->packed[b->rhs] = packed;
+    v->at = column;
+}
+
 static void multiply_lines(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val lane,
                            const struct contract_tile *tile, bool forward) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
     kir_val line = kir_loop_to(l->k, KIR_SERIAL, at->lines, 0), first = block_first_line(b, at, p), r;
     prefetch_panel(b, at, p, t, line);
+    prefetch_unpacked(b, at, p, t, line);
     kir_val place = lower_add(l, lower_mul(l, lower_add(l, first, line), b->panel.size), lane);
     c->packed[b->rhs] = (struct packed){.buffer = b->rhs_buffer, .at = place};
     if (forward)

@@ -193,8 +193,9 @@ uint32_t lower_word_param(struct lower *l, ir_val v) {
     size_t bytes;
     if (known)
         return known - 1;
-    if (fuse_is_constant(l->m, v) || !lower_is_stored(l, v) || (d->cls != IR_UINT && d->cls != IR_SINT) || d->bits < 8 ||
-        !ir_type_bytes(t, &bytes) || bytes % 4)
+    bool is_words = d->cls == IR_UINT || d->cls == IR_SINT || (d->cls == IR_FLOAT && d->fp == FP_BF16);
+    if (fuse_is_constant(l->m, v) || !lower_is_stored(l, v) || !is_words || d->bits < 8 || !ir_type_bytes(t, &bytes) ||
+        bytes % 4)
         return LOWER_NO_PARAM;
     struct lower_param p = {.v = v, .role = KIR_IN};
     ARENA_PUSH(l->a, &l->out->params, p);
@@ -247,11 +248,25 @@ static bool load_byte(struct lower *l, ir_val v, const struct index *at, struct 
     return true;
 }
 
+/* Loads a bf16 in the same way. */
+static bool load_half(struct lower *l, ir_val v, const struct index *at, struct elem *out) {
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    const struct ir_dtype_info *d = ir_dtype_get(t->dtype);
+    uint32_t buffer;
+    if (d->cls != IR_FLOAT || d->fp != FP_BF16 || l->guard.i || (buffer = lower_word_param(l, v)) == LOWER_NO_PARAM)
+        return false;
+    kir_val i = lower_linear(l, t->dims, t->rank, at), word = kir_load(l->k, buffer, lower_div(l, i, 2));
+    kir_val by = kir_typed(l->k, KIR_CONVERT, 0, KIR_I32, lower_mul(l, lower_rem(l, i, 2), 16));
+    kir_val bits = kir_op2(l->k, KIR_SHL, 0, kir_op2(l->k, KIR_SHR, KIR_U, word, by), kir_int(l->k, KIR_I32, 16));
+    *out = (struct elem){kir_typed(l->k, KIR_BITCAST, 0, KIR_F32, bits), {0}};
+    return true;
+}
+
 struct elem lower_load(struct lower *l, ir_val v, const struct index *at) {
     const struct ir_type_data *t = ir_val_type(l->m, v);
-    struct elem byte;
-    if (l->word_bits >= 8 && load_byte(l, v, at, &byte))
-        return byte;
+    struct elem part;
+    if ((l->word_bits >= 8 && load_byte(l, v, at, &part)) || (l->word_bits >= 16 && load_half(l, v, at, &part)))
+        return part;
     uint32_t buffer = lower_param(l, v, KIR_IN);
     kir_val i = lower_linear(l, t->dims, t->rank, at);
     if (!lower_is_complex(t->dtype))

@@ -103,7 +103,8 @@ struct lower {
     struct lower_memo *memo;
     struct opt_sparse param_of;      /* by value: 1 + parameter */
     struct opt_sparse word_param_of; /* the same, of values that are read as 32-bit words */
-    uint32_t word_bits;           /* integers of at most this many bits are extracted from 32-bit words; 4, 8, or 0: none */
+    uint32_t word_bits;           /* numbers of at most this many bits are extracted from 32-bit words: integers of 4 and 8,
+                                     and bf16 with 16; 0: none */
     struct lower_rows *rows;      /* schedule ROWS: state of the passes */
     struct lower_stages *stages;  /* schedule STAGES: scratch buffers of the stages */
     bool stores_once;             /* each element of a result is computed and stored once */

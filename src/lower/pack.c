@@ -157,7 +157,7 @@ static void pack_full(struct blocking *b, const struct lines *s) {
         pack_vectors(b, s, 1, (uint32_t)b->panel.size, false);
         return;
     }
-    l->word_bits = b->rhs_word > 1 ? 8 : word_bits;
+    l->word_bits = b->rhs_word == 2 ? 16 : b->rhs_word > 1 ? 8 : word_bits;
     pack_vectors(b, s, at_once, l->target->vector_bytes / 4, false);
     l->word_bits = word_bits;
     struct lines rest = *s;
