@@ -18,7 +18,7 @@ enum cg_emit { CG_OBJECT, CG_ASSEMBLY, CG_LLVM };
 
 /* UNAVAILABLE, with the package that has it, when LLVM 19 cannot be opened. Opens it once for the process; any thread. */
 hilo_status cg_open(struct diag_list *d);
-/* Whether nobody tried to open it so far. Any thread. */
+/* Whether cg_open was not called so far. Any thread. */
 bool cg_open_untried(void);
 /* The machine that the process runs on (NULL): UNAVAILABLE where there is no code generator for it; LLVM is not needed. Or one
    of targets.def by name: NOT_FOUND, listing them, for another. */
