@@ -73,8 +73,8 @@ void tensors_reset(struct machine *m); /* at the start of a block */
 void tensors_free(struct machine *m);
 /* mbarrier.*, cp.async.bulk.tensor of a thread. */
 bool tensors_run(struct machine *m, uint32_t thread, const struct insn *x);
-/* Whether a thread has waited for the box that a byte of shared memory is of, and the byte is of no mbarrier. Where `stored` is set, it is of
-   no box any more. */
+/* Whether a thread has waited for the box that a byte of shared memory is of, and the byte is of no mbarrier. After a store it
+   is of no box any more. */
 bool tensors_access(struct machine *m, const struct insn *x, uint64_t address, uint32_t thread, bool store);
 /* All threads have waited for what any of them has. */
 void tensors_barrier(struct machine *m);
