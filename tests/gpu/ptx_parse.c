@@ -343,7 +343,7 @@ static void find_labels(struct parser *p, const char *body) {
             snprintf(name, sizeof name, "%.*s", (int)strcspn(line + skip, ":"), line + skip);
             symbol_add(&p->labels, name, at);
         }
-        at += line[skip] != '.' && memchr(line, ';', n) != NULL;
+        at += line[skip] != '.' && line[skip] != '/' && memchr(line, ';', n) != NULL;
     }
 }
 
