@@ -34,9 +34,10 @@ struct batch {
 /* Kept by the executable, so that nothing is lost when its arena cannot grow. */
 struct code {
     hilo_executable *exe;
-    /* In the order of their kernels, which does not depend on the threads. The list is changed by the thread that builds. */
+    /* In the order of their kernels, which does not depend on the threads. Batches are added by the thread that builds; their
+       links, `next` and `ending` are guarded by the lock. */
     struct batch *batches, **end;
-    struct batch *next;  /* the first that no thread has taken; guarded by the lock, as is `ending` */
+    struct batch *next;  /* the first that no thread has taken */
     bool ending;         /* none follow */
     pthread_mutex_t lock;
     pthread_cond_t more;
@@ -202,9 +203,9 @@ static void add_batch(struct code *c, const struct code_kernels *w, uint32_t fir
     for (uint32_t i = first; i < w->n; i += step)
         x->kernels[x->n++] = w->v[i];
     diag_init(&x->d, *x->al);
-    *c->end = x;
-    c->end = &x->next;
     pthread_mutex_lock(&c->lock);
+    *c->end = x; /* a thread that takes the batch before reads it */
+    c->end = &x->next;
     c->next = c->next ? c->next : x;
     pthread_cond_signal(&c->more);
     pthread_mutex_unlock(&c->lock);
