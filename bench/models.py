@@ -468,6 +468,10 @@ TRAINING = {
         lambda: perceptron((784, 1024, 1024, 10)),
         lambda: (torch.randn(128, 784), torch.randint(0, 10, (128,))),
     ),
+    "train-attention": (
+        lambda: Attention(768, 12, causal=True),
+        lambda: (torch.randn(1, 1024, 768), torch.randint(0, 768, (1024,))),
+    ),
 }
 NAMES = (*FORWARD, *TRAINING)
 

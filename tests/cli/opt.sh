@@ -63,8 +63,9 @@ says 'mhlo.num_partitions = 4 : i32' '@main(%arg0: tensor<4xf32>)' stablehlo.all
 exits 2 opt --partition p.mlir
 says 'has no mesh'
 # Parameters and results are divided evenly: what is not is refused by its name.
-for uneven in '%a: tensor<8xf32>, %b: tensor<10xf32> {S}) -> tensor<10xf32>' '%b: tensor<10xf32>) -> (tensor<10xf32> {S})'; do
-    uneven=${uneven/S/sdy.sharding = #sdy.sharding<@mesh, [{\"x\"\}]>}
+sharding='{sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}'
+for uneven in "%a: tensor<8xf32>, %b: tensor<10xf32> $sharding) -> tensor<10xf32>" \
+    "%b: tensor<10xf32>) -> (tensor<10xf32> $sharding)"; do
     echo "module attributes {mhlo.num_partitions = 4 : i32} {
       sdy.mesh @mesh = <[\"x\"=4]>
       func.func @main($uneven {
