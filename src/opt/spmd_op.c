@@ -446,6 +446,71 @@ static hilo_status walk_rotation(struct spmd *p, ir_op op, int64_t by) {
     return HILO_OK;
 }
 
+/* Whether operands of a concatenate are divided along its dimension, as is its result. */
+static bool joins_parts(struct spmd *p, ir_op op) {
+    uint32_t dim = (uint32_t)ir_prop_i64(p->m, op, IR_CONCATENATE_dimension);
+    const struct sdy_sharding *s = wanted(p, ir_result(p->m, op, 0));
+    const struct ir_type_data *t = ir_val_type(p->m, ir_result(p->m, op, 0));
+    bool divided = false, partial = s && s->unreduced.n;
+    for (uint32_t i = 0; i < ir_op_get(p->m, op)->noperands; i++) {
+        const struct sdy_sharding *in = spmd_sharding(p, ir_operand(p->m, op, i));
+        divided |= in && in->dims[dim].axes.n;
+        partial |= in && in->unreduced.n;
+    }
+    return divided && !partial && s && s->dims[dim].axes.n && t->dims[dim] <= INT32_MAX;
+}
+
+/* Walks an op that is new, whose result is divided like that of another. */
+static hilo_status walk_new(struct spmd *p, ir_op op, const struct sdy_sharding *s, ir_val *out) {
+    *out = ir_result(p->m, op, 0);
+    sdy_set_raw(p->g, *out, s);
+    p->at = op;
+    return walk_any(p, op);
+}
+
+/* A concatenate along a divided dimension: its operands are padded to all of it, for which partitions exchange what their parts
+ * need, and each element is selected from the operand that has it. */
+static hilo_status walk_joined(struct spmd *p, ir_op op) {
+    struct ir_module *m = p->m;
+    ir_val result = ir_result(m, op, 0), places, out = {0};
+    ir_type type = ir_val_get(m, result)->type;
+    const struct ir_type_data *t = ir_type_get(m, type);
+    const struct sdy_sharding *s = sdy_raw(p->g, result);
+    uint32_t dim = (uint32_t)ir_prop_i64(m, op, IR_CONCATENATE_dimension);
+    ir_type numbers = ir_type_of(m, IR_I32_T, t->dims, t->rank), flags = ir_type_of(m, IR_I1_T, t->dims, t->rank);
+    ir_attr none = ir_attr_i64s(m, NULL, 0), less = ir_attr_enum(m, IR_ENUM_COMPARISON_DIRECTION, IR_COMPARISON_DIRECTION_LT);
+    ir_op made;
+    HILO_TRY(check_sharding(p, op, s));
+    (void)spmd_make(p, op, IR_IOTA, NULL, 0, numbers, &made);
+    ir_set_prop(m, made, IR_IOTA_iota_dimension, ir_attr_i64(m, dim));
+    HILO_TRY(walk_new(p, made, s, &places));
+    int64_t from = 0;
+    for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++) {
+        ir_val v = ir_operand(m, op, i), begin, before, padded;
+        int64_t to = from + ir_type_get(m, spmd_global_type(p, v))->dims[dim];
+        (void)spmd_make_pad(p, op, v, dim, from, t->dims[dim] - to, type, &made);
+        HILO_TRY(walk_new(p, made, s, &padded));
+        if (i) {
+            begin = spmd_make_table(p, op, &(int32_t){(int32_t)from}, 1, 0);
+            (void)spmd_make(p, op, IR_BROADCAST_IN_DIM, &begin, 1, numbers, &made);
+            ir_set_prop(m, made, IR_BROADCAST_IN_DIM_broadcast_dimensions, none);
+            HILO_TRY(walk_new(p, made, s, &begin));
+            (void)spmd_make(p, op, IR_COMPARE, (ir_val[]){places, begin}, 2, flags, &made);
+            ir_set_prop(m, made, IR_COMPARE_comparison_direction, less);
+            HILO_TRY(walk_new(p, made, s, &before));
+            (void)spmd_make(p, op, IR_SELECT, (ir_val[]){before, out, padded}, 3, type, &made);
+            HILO_TRY(walk_new(p, made, s, &padded));
+        }
+        out = padded;
+        from = to;
+    }
+    opt_ids_set(&p->of, result.i, opt_ids_get(&p->of, out.i));
+    opt_ids_set(&p->own, result.i, opt_ids_get(&p->own, out.i));
+    ir_unlink(m, op);
+    p->o->changes++;
+    return HILO_OK;
+}
+
 /* ---- control flow ------------------------------------------------------------------------------- */
 
 /* The values of a terminator in the forms of what they become. */
@@ -770,7 +835,7 @@ static hilo_status walk_op(struct spmd *p, ir_op op) {
     case IR_OPTIMIZATION_BARRIER: return walk_barrier(p, op);
     case IR_CONCATENATE: {
         uint32_t by = opt_ids_get(&p->rotations, op.i);
-        return by ? walk_rotation(p, op, by) : walk_any(p, op);
+        return by ? walk_rotation(p, op, by) : joins_parts(p, op) ? walk_joined(p, op) : walk_any(p, op);
     }
     case IR_CUSTOM_CALL:
         if (p->partitions > 1 && str_starts(ir_prop_str(p->m, op, IR_CUSTOM_CALL_call_target_name), "SPMD"))

@@ -614,22 +614,27 @@ static ir_type sized(struct spmd *p, ir_type type, uint32_t dim, int64_t size) {
     return ir_type_with_dims(p->m, type, dims, t->rank);
 }
 
+ir_val spmd_make_pad(struct spmd *p, ir_op at, ir_val v, uint32_t dim, int64_t before, int64_t behind, ir_type type, ir_op *op) {
+    const struct ir_type_data *t = ir_type_get(p->m, type);
+    int64_t none[IR_MAX_RANK] = {0}, low[IR_MAX_RANK] = {0}, high[IR_MAX_RANK] = {0};
+    uint32_t rank = t->rank;
+    low[dim] = before;
+    high[dim] = behind;
+    ir_val in[2] = {v, spmd_make_zero(p, at, ir_type_tensor(p->m, t->elem, NULL, 0, (ir_attr){0}))};
+    ir_val out = spmd_make(p, at, IR_PAD, in, 2, type, op);
+    ir_set_prop(p->m, *op, IR_PAD_edge_padding_low, ir_attr_i64s(p->m, low, rank));
+    ir_set_prop(p->m, *op, IR_PAD_edge_padding_high, ir_attr_i64s(p->m, high, rank));
+    ir_set_prop(p->m, *op, IR_PAD_interior_padding, ir_attr_i64s(p->m, none, rank));
+    return out;
+}
+
 /* The value with padding behind a dimension, or without. */
 static ir_val resize(struct spmd *p, ir_op at, ir_val v, uint32_t dim, int64_t size) {
-    const struct ir_type_data *t = ir_val_type(p->m, v);
-    int64_t none[IR_MAX_RANK] = {0}, high[IR_MAX_RANK] = {0};
-    uint32_t rank = t->rank;
+    int64_t old = ir_val_type(p->m, v)->dims[dim];
     ir_op op;
-    if (size <= t->dims[dim])
-        return size < t->dims[dim] ? spmd_make_slice(p, at, v, dim, 0, size) : v;
-    high[dim] = size - t->dims[dim];
-    ir_type type = sized(p, ir_val_get(p->m, v)->type, dim, size);
-    ir_val in[2] = {v, spmd_make_zero(p, at, ir_type_tensor(p->m, t->elem, NULL, 0, (ir_attr){0}))};
-    ir_val out = spmd_make(p, at, IR_PAD, in, 2, type, &op);
-    ir_set_prop(p->m, op, IR_PAD_edge_padding_low, ir_attr_i64s(p->m, none, rank));
-    ir_set_prop(p->m, op, IR_PAD_edge_padding_high, ir_attr_i64s(p->m, high, rank));
-    ir_set_prop(p->m, op, IR_PAD_interior_padding, ir_attr_i64s(p->m, none, rank));
-    return out;
+    if (size <= old)
+        return size < old ? spmd_make_slice(p, at, v, dim, 0, size) : v;
+    return spmd_make_pad(p, at, v, dim, 0, size - old, sized(p, ir_val_get(p->m, v)->type, dim, size), &op);
 }
 
 static ir_val make_slice(struct spmd *p, ir_op at, ir_val v, ir_type type, const struct step *s) {

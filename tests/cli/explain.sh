@@ -276,6 +276,20 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 END
 exits 0 explain --partition halo.mlir
 says 'by which a process receives 16 B'
+# Parts of a concatenate: six rows from a neighbour, and the second operand, which is in one part of the result.
+cat >joined.mlir <<'END'
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func @main(%a: tensor<64x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                  %b: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+      -> (tensor<72x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<64x4xf32>, tensor<8x4xf32>) -> tensor<72x4xf32>
+    return %0 : tensor<72x4xf32>
+  }
+}
+END
+exits 0 explain --partition joined.mlir
+says 'by which a process receives 192 B'
 # To 1,024 partitions: a sum over n of them brings 2 (n - 1) / n of its bytes, also where only partitions are counted.
 cat >scale.mlir <<'END'
 module attributes {mhlo.num_partitions = DEVICES : i32} {

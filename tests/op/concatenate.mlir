@@ -55,3 +55,28 @@ func.func @unknown_sizes() {
   check.expect_eq_const %known, dense<[1, 2, 3, 1, 2, 3]> : tensor<6xui16>
   func.return
 }
+
+func.func @many_elements() {
+  %a = stablehlo.iota dim = 0 : tensor<12x4xf32>
+  %b = stablehlo.iota dim = 0 : tensor<5x4xf32>
+  %c = stablehlo.iota dim = 0 : tensor<31x4xf32>
+  %twelve = stablehlo.constant dense<12.0> : tensor<5x4xf32>
+  %seventeen = stablehlo.constant dense<17.0> : tensor<31x4xf32>
+  %next = stablehlo.add %b, %twelve : tensor<5x4xf32>
+  %last = stablehlo.add %c, %seventeen : tensor<31x4xf32>
+  %r = stablehlo.concatenate %a, %next, %last, dim = 0
+    : (tensor<12x4xf32>, tensor<5x4xf32>, tensor<31x4xf32>) -> tensor<48x4xf32>
+  %all = stablehlo.iota dim = 0 : tensor<48x4xf32>
+  check.expect_eq %r, %all : tensor<48x4xf32>
+  %true = stablehlo.compare EQ, %r, %all : (tensor<48x4xf32>, tensor<48x4xf32>) -> tensor<48x4xi1>
+  %false = stablehlo.not %true : tensor<48x4xi1>
+  %flags = stablehlo.concatenate %true, %false, %true, dim = 0
+    : (tensor<48x4xi1>, tensor<48x4xi1>, tensor<48x4xi1>) -> tensor<144x4xi1>
+  %places = stablehlo.iota dim = 0 : tensor<144x4xi32>
+  %size = stablehlo.constant dense<48> : tensor<144x4xi32>
+  %one = stablehlo.constant dense<1> : tensor<144x4xi32>
+  %part = stablehlo.divide %places, %size : tensor<144x4xi32>
+  %want = stablehlo.compare NE, %part, %one : (tensor<144x4xi32>, tensor<144x4xi32>) -> tensor<144x4xi1>
+  check.expect_eq %flags, %want : tensor<144x4xi1>
+  func.return
+}
