@@ -614,7 +614,8 @@ static ir_type sized(struct spmd *p, ir_type type, uint32_t dim, int64_t size) {
     return ir_type_with_dims(p->m, type, dims, t->rank);
 }
 
-ir_val spmd_make_pad(struct spmd *p, ir_op at, ir_val v, uint32_t dim, int64_t before, int64_t behind, ir_type type, ir_op *op) {
+ir_val spmd_make_pad(struct spmd *p, ir_op at, ir_val v, uint32_t dim, int64_t before, int64_t behind, ir_type type,
+                     ir_op *op) {
     const struct ir_type_data *t = ir_type_get(p->m, type);
     int64_t none[IR_MAX_RANK] = {0}, low[IR_MAX_RANK] = {0}, high[IR_MAX_RANK] = {0};
     uint32_t rank = t->rank;
