@@ -119,7 +119,7 @@ ir_val spmd_make_broadcast(struct spmd *p, ir_op at, ir_val v, uint32_t from);
 ir_val spmd_make_permute(struct spmd *p, ir_op at, ir_val v, const int64_t *pairs, int64_t n);
 /* Elements [from, to) along a dimension. */
 ir_val spmd_make_slice(struct spmd *p, ir_op at, ir_val v, uint32_t dim, int64_t from, int64_t to);
-/* With that many zeros before and behind its elements along a dimension: a value of that type. */
+/* With zeros at both ends of a dimension, so many as are given: a value of that type. */
 ir_val spmd_make_pad(struct spmd *p, ir_op at, ir_val v, uint32_t dim, int64_t before, int64_t behind, ir_type type, ir_op *op);
 /* `size` times the number of this partition in a table, as a scalar of i32. */
 ir_val spmd_begin(struct spmd *p, ir_op at, const int32_t *held, int64_t size);

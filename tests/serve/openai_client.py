@@ -1,9 +1,16 @@
 #!/usr/bin/env python3
-"""Tests of `hilo serve` by OpenAI's own Python client; skipped where the package openai is missing."""
+"""Tests of `hilo serve` by OpenAI's own Python client; skipped where the package openai is missing. Python is $HILO_PYTHON, that
+of .venv, or this one."""
 import json
+import os
 import pathlib
 import sys
 import time
+
+for python in (os.environ.get("HILO_PYTHON"), pathlib.Path(__file__).parents[2] / ".venv/bin/python"):
+    if python and os.path.exists(python) and "HILO_SERVE_TEST" not in os.environ:
+        os.environ["HILO_SERVE_TEST"] = "1"
+        os.execv(python, [str(python), *sys.argv])
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from run import Server, user  # noqa: E402
