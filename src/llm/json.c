@@ -70,6 +70,7 @@ static hilo_status parse(struct llm_json *j, struct str text, const char *name, 
         j->status = diag_add(d, DIAG_ERROR, status, NULL, at, (struct str){NULL, 0}, "not JSON: %s", error.text);
     } else if (json_typeof(j->root) != type) {
         llm_json_fail(j, "a JSON %s was expected", type == JSON_OBJECT ? "object" : "array");
+        llm_json_close(j);
     }
     return j->status;
 }

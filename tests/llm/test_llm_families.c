@@ -900,18 +900,23 @@ static void test_ring(void **state) {
     close_directory(dir, client);
 }
 
-static void refuse(const char *config, const char *why) {
+static void refuse_with(const char *config, const char *generation, const char *why) {
     struct llm_config c;
     struct diag_list d;
     diag_init(&d, mem_system_allocator());
-    assert_int_equal(llm_config_parse(str_of(config), (struct str){NULL, 0}, &d, &c), HILO_INVALID_ARGUMENT);
+    assert_int_equal(llm_config_parse(str_of(config), str_of(generation), &d, &c), HILO_INVALID_ARGUMENT);
     if (!strstr(d.first->message, why))
         fail_msg("'%s' expected in: %s", why, d.first->message);
     diag_clear(&d);
 }
 
+static void refuse(const char *config, const char *why) {
+    refuse_with(config, "", why);
+}
+
 static void test_refusals(void **state) {
     (void)state;
+    refuse_with("{}", "[]", "a JSON object was expected");
     refuse("{}", "'model_type' is ''");
     refuse("{\"model_type\":\"gemma4_text\",\"sliding_window\":4,\"num_kv_shared_layers\":2,\"layer_types\":["
            "\"sliding_attention\",\"full_attention\",\"full_attention\"]," SIZES "}", "'num_kv_shared_layers' leaves no layer");
