@@ -20,8 +20,8 @@ struct llm_json {
     hilo_status status;    /* the first error, or HILO_OK */
 };
 
-/* Reads an object from a file or from text in memory, or an array, which llm_json_close frees; after an error there is none, and
-   that does nothing. The status is also in j->status. */
+/* Reads an object from a file or from text in memory, or an array, which llm_json_close frees; after an error there is none,
+   and that does nothing. The status is also in j->status. */
 hilo_status llm_json_open(struct llm_json *j, const char *path, hilo_allocator al, struct diag_list *d);
 hilo_status llm_json_open_array(struct llm_json *j, const char *path, hilo_allocator al, struct diag_list *d);
 hilo_status llm_json_parse(struct llm_json *j, struct str text, const char *name, struct diag_list *d);
