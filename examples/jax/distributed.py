@@ -3,7 +3,9 @@ on any number of processes and devices: start it once, or once for each process 
 
 JAX_PLATFORMS=hilo,cpu HILO_NUM_DEVICES=2 python examples/jax/distributed.py COORDINATOR:PORT PROCESSES NUMBER
 
-or without arguments where Slurm, Open MPI or Kubernetes say who the process is, and DISTRIBUTED=1 is set."""
+or without arguments where Slurm, Open MPI or Kubernetes say who the process is, and DISTRIBUTED=1 is set. With CHECKPOINT=DIRECTORY,
+which all processes share, weights are saved there after each step by orbax (pip install orbax-checkpoint), and another run, of any
+number of processes and devices, goes on from the last step."""
 
 import os
 import sys
@@ -67,9 +69,20 @@ def step(model, words):
     return value, jax.tree.map(lambda w, g: w - 0.5 * g, model, gradient)
 
 
-model = weights()
+model, first, manager = weights(), 0, None
+if "CHECKPOINT" in os.environ:
+    import orbax.checkpoint as ocp
+
+    manager = ocp.CheckpointManager(os.path.abspath(os.environ["CHECKPOINT"]), options=ocp.CheckpointManagerOptions(max_to_keep=2))
+    last = manager.latest_step()
+    if last is not None:
+        model, first = manager.restore(last, args=ocp.args.StandardRestore(model)), last + 1
 words = array(np.random.default_rng(1).integers(0, WORDS, (BATCH, LENGTH)).astype(np.int32), P("data"))
-for i in range(STEPS):
+for i in range(first, first + STEPS):
     value, model = step(model, words)
     if jax.process_index() == 0:
         print(f"step {i}: loss {float(value):.6f}", flush=True)
+    if manager:
+        manager.save(i, args=ocp.args.StandardSave(model))
+if manager:
+    manager.close()
