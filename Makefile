@@ -11,5 +11,5 @@ install: all
 	cmake --install build --strip --prefix $(PREFIX)
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 clean: ; rm -rf build
-build/.setup-%: scripts/setup.sh ; @scripts/setup.sh $* && mkdir -p build && touch $@
+build/.setup-%: scripts/setup.sh tests/jax/requirements.txt ; @scripts/setup.sh $* && mkdir -p build && touch $@
 .PHONY: all demo test test-long torture test-jax install clean

@@ -100,12 +100,14 @@ check() {
 }
 list() { printf '    %s\n' "$@"; }
 
-has_jax() { "${HILO_PYTHON:-.venv/bin/python}" -c 'import flatbuffers, jax, optax' 2>/dev/null; }
+has_jax() { # and the other packages
+    "${HILO_PYTHON:-.venv/bin/python}" -c 'import flatbuffers, jax, openai, optax, orbax.checkpoint' 2>/dev/null
+}
 install_jax() { # without it what needs it is skipped, with a message
     [ "$who" = test ] && ! has_jax && [ -z "${HILO_PYTHON:-}" ] && has_venv || return 0
-    echo 'Installing JAX in .venv, for the tests against it'
+    echo 'Installing JAX and other packages in .venv, for the tests that need them'
     python3 -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r tests/jax/requirements.txt ||
-        echo 'JAX could not be installed: the tests against it are skipped'
+        echo 'They could not be installed: tests that need them are skipped'
 }
 
 check
