@@ -3,17 +3,20 @@
  * so values must be those of one device. Programs that communicate themselves, or whose runs depend on each other, stay as
  * they are. */
 #include "cli/check.h"
+#include "ir/sdy.h"
 #include "opt/rewrite.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+
+enum { MAX_AXES = 8 };
 
 struct sharder {
     struct opt *o;
     struct ir_module *m;
     ir_op func;
     uint64_t state;
-    int64_t sizes[8];       /* of axes "a", "b" … */
+    int64_t sizes[MAX_AXES]; /* of axes "a", "b" … */
     uint32_t naxes;
     struct opt_ids to;      /* by value: its constraint */
 };
@@ -42,23 +45,19 @@ static bool communicates(const struct ir_module *m, ir_op op) {
 }
 
 static void add_mesh(struct sharder *s, uint32_t partitions) {
-    struct strbuf text;
-    strbuf_init(&text, mem_system_allocator());
-    strbuf_puts(&text, "#sdy.mesh<[");
+    struct sdy_mesh_axis axes[MAX_AXES];
     while (partitions > 1) {
         int64_t size = partitions;
-        while (s->naxes < 7 && size % 2 == 0 && size > 2 && draw(s, 2))
+        while (s->naxes + 1 < MAX_AXES && size % 2 == 0 && size > 2 && draw(s, 2))
             size /= 2;
-        strbuf_printf(&text, "%s\"%c\"=%d", s->naxes ? ", " : "", 'a' + (int)s->naxes, (int)size);
+        axes[s->naxes] = (struct sdy_mesh_axis){{&"abcdefgh"[s->naxes], 1}, size};
         s->sizes[s->naxes++] = size;
         partitions /= (uint32_t)size;
     }
-    strbuf_puts(&text, "]>");
     ir_op mesh = ir_op_new(s->m, IR_SDY_MESH, NULL, 0, NULL, 0, 0);
     ir_set_prop(s->m, mesh, IR_SDY_MESH_sym_name, ir_attr_string(s->m, STR("mesh")));
-    ir_set_prop(s->m, mesh, IR_SDY_MESH_mesh, ir_attr_opaque(s->m, (struct str){text.p, text.n}));
+    ir_set_prop(s->m, mesh, IR_SDY_MESH_mesh, sdy_mesh_attr(s->m, &(struct sdy_mesh){.naxes = s->naxes, .axes = axes}));
     ir_insert_before(s->m, ir_block_get(s->m, ir_module_body(s->m))->first, mesh);
-    strbuf_free(&text);
 }
 
 /* Axes in a random order, each, or a part of it, for a random dimension, the parts of a sum, or none. Most parts have one

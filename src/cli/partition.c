@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* How many partitions the module says it has, else the devices of its largest mesh; 0: neither is there. */
 static hilo_status count_partitions(struct ir_module *m, struct diag_list *d, int64_t *out) {
@@ -51,18 +52,10 @@ static hilo_status scale_meshes(struct ir_module *m, struct diag_list *d, int64_
             return ir_op_error(m, d, op, HILO_INVALID_ARGUMENT, NULL,
                                mesh->ndevices ? "lists its devices: there is no such mesh over %" PRId64
                                               : "cannot be over %" PRId64 " devices by its first axis alone", to);
-        struct strbuf text;
-        strbuf_init(&text, mem_system_allocator());
-        for (uint32_t i = 0; i < mesh->naxes; i++)
-            strbuf_printf(&text, "%s\"%.*s\"=%" PRId64, i ? ", " : "#sdy.mesh<[", (int)mesh->axes[i].name.n,
-                          mesh->axes[i].name.p, i ? mesh->axes[i].size : to / rest);
-        strbuf_puts(&text, "]>");
-        if (!text.failed)
-            ir_set_prop(m, op, IR_SDY_MESH_mesh, ir_attr_opaque(m, (struct str){text.p, text.n}));
-        bool failed = text.failed;
-        strbuf_free(&text);
-        if (failed)
-            return HILO_RESOURCE_EXHAUSTED;
+        struct sdy_mesh_axis axes[SDY_MESH_AXES];
+        memcpy(axes, mesh->axes, mesh->naxes * sizeof *axes);
+        axes[0].size = to / rest;
+        ir_set_prop(m, op, IR_SDY_MESH_mesh, sdy_mesh_attr(m, &(struct sdy_mesh){.naxes = mesh->naxes, .axes = axes}));
         any = true;
     }
     return any ? HILO_OK

@@ -124,76 +124,60 @@ static hilo_status check_solver(int error, const char *call, struct diag_list *d
 /* A library's of a device, with its stream; one thread at a time. */
 struct handle {
     void *handle;
+    int (*destroy)(void *handle);
     pthread_mutex_t lock;
 };
 
-static struct handle *handle_new(struct diag_list *d) {
-    const hilo_allocator al = mem_system_allocator();
-    struct handle *h = mem_alloc(&al, sizeof *h);
-    if (!h) {
-        (void)diag_error(d, HILO_RESOURCE_EXHAUSTED, "out of memory");
-        return NULL;
-    }
-    h->handle = NULL;
-    pthread_mutex_init(&h->lock, NULL);
-    return h;
-}
+/* How a library makes them, and the names of these functions. */
+struct maker {
+    int (*create)(void **handle);
+    int (*destroy)(void *handle);
+    int (*stream)(void *handle, void *stream);
+    hilo_status (*check)(int error, const char *call, struct diag_list *d);
+    const char *create_name, *stream_name;
+};
 
-static void handle_free(struct handle *h) {
+static void handle_release(void *handle) {
     const hilo_allocator al = mem_system_allocator();
+    struct handle *h = handle;
+    if (h->handle)
+        (void)h->destroy(h->handle);
     pthread_mutex_destroy(&h->lock);
     mem_free(&al, h, sizeof *h);
 }
 
-static void blas_release(void *handle) {
-    struct handle *h = handle;
-    if (h->handle)
-        (void)cublas_state.table.destroy(h->handle);
-    handle_free(h);
+static hilo_status handle_make(struct gpu *g, const struct maker *m, struct diag_list *d, void **out) {
+    const hilo_allocator al = mem_system_allocator();
+    void *stream;
+    HILO_TRY(gpu_stream(g, d, &stream));
+    struct handle *h = mem_alloc(&al, sizeof *h);
+    if (!h)
+        return diag_error(d, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    *h = (struct handle){.destroy = m->destroy};
+    pthread_mutex_init(&h->lock, NULL);
+    hilo_status status = m->check(m->create(&h->handle), m->create_name, d);
+    if (status == HILO_OK)
+        status = m->check(m->stream(h->handle, stream), m->stream_name, d);
+    if (status != HILO_OK)
+        handle_release(h);
+    else
+        *out = h;
+    return status;
 }
 
 static hilo_status blas_make(struct gpu *g, struct diag_list *d, void **out) {
     const struct cublas *l = &cublas_state.table;
-    void *stream;
-    HILO_TRY(gpu_stream(g, d, &stream));
-    struct handle *h = handle_new(d);
-    if (!h)
-        return HILO_RESOURCE_EXHAUSTED;
-    hilo_status status = check_blas(l->create(&h->handle), "Create", d);
-    if (status == HILO_OK)
-        status = check_blas(l->stream(h->handle, stream), "SetStream", d);
-    if (status != HILO_OK)
-        blas_release(h);
-    else
-        *out = h;
-    return status;
-}
-
-static void solver_release(void *handle) {
-    struct handle *h = handle;
-    if (h->handle)
-        (void)cusolver_state.table.destroy(h->handle);
-    handle_free(h);
+    const struct maker m = {l->create, l->destroy, l->stream, check_blas, "Create", "SetStream"};
+    return handle_make(g, &m, d, out);
 }
 
 static hilo_status solver_make(struct gpu *g, struct diag_list *d, void **out) {
     const struct cusolver *l = &cusolver_state.table;
-    void *stream;
-    HILO_TRY(gpu_stream(g, d, &stream));
-    struct handle *h = handle_new(d);
-    if (!h)
-        return HILO_RESOURCE_EXHAUSTED;
-    hilo_status status = check_solver(l->create(&h->handle), "DnCreate", d);
-    if (status == HILO_OK)
-        status = check_solver(l->stream(h->handle, stream), "DnSetStream", d);
-    if (status != HILO_OK)
-        solver_release(h);
-    else
-        *out = h;
-    return status;
+    const struct maker m = {l->create, l->destroy, l->stream, check_solver, "DnCreate", "DnSetStream"};
+    return handle_make(g, &m, d, out);
 }
 
-static const struct gpu_library blas_library = {blas_make, blas_release}, solver_library = {solver_make, solver_release};
+static const struct gpu_library blas_library = {blas_make, handle_release}, solver_library = {solver_make, handle_release};
 
 /* The number of a type; TYPES for what they have none for. */
 static unsigned type_of(enum ir_dtype t) {

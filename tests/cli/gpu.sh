@@ -1,9 +1,6 @@
 #!/bin/sh
 # --device gpu: programs on a stand-in for NVIDIA's driver, transfers, memory that ends, every call of the driver failed.
-. "$(dirname "$0")/common.inc"
-HILO_CUDA_PATH=$(dirname "$HILO")/tests/libcuda.so.1
-export HILO_CUDA_PATH
-needs_code_generator
+. "$(dirname "$0")/gpu.inc"
 
 cat >add.mlir <<'EOP'
 func.func @main(%x: tensor<1000xf32>, %y: tensor<1000xf32>) -> tensor<1000xf32> {
@@ -40,33 +37,7 @@ func.func @main(%x: tensor<64xf32>, %n: tensor<i32>) -> (tensor<64xf32>, tensor<
   return %r#1, %s : tensor<64xf32>, tensor<64xf32>
 }
 EOP
-# It is known how often this one runs; its counter is used by nothing else.
-cat >counted.mlir <<'EOP'
-func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %one = stablehlo.constant dense<1> : tensor<i32>
-  %n = stablehlo.constant dense<10> : tensor<i32>
-  %r:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<64x64xf32>
-  cond {
-    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %c : tensor<i1>
-  } do {
-    %j = stablehlo.add %i, %one : tensor<i32>
-    %t = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0]
-      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-    %m = stablehlo.tanh %t : tensor<64x64xf32>
-    stablehlo.return %j, %m : tensor<i32>, tensor<64x64xf32>
-  }
-  return %r#1 : tensor<64x64xf32>
-}
-EOP
-
-# report WORD: the number after it in what the stand-in reported last.
-report() {
-    tail -n 1 report | tr ' ' '\n' | sed -n "/^$1\$/{n;p;}"
-}
-HILO_FAKE_CUDA_REPORT=$dir/report
-export HILO_FAKE_CUDA_REPORT
+product_loop 10 64x64xf32 >counted.mlir
 
 # ---- values are those of the processor, nothing is left over, and copies are as many as needed
 for case in add.mlir loop.mlir counted.mlir; do
@@ -226,23 +197,6 @@ found="$status $(grep -c '"ms":[0-9]' gpu.json) $(grep -c '"tokens_per_s":[0-9]'
 if [ "$found" = '0 8 1' ]; then pass; else fail "gpu.json: $(cat gpu.json)"; fi
 
 # ---- each call fails once: an error that names it, no crash, no leak
-n=0 ok=0
-while n=$((n + 1)) && [ $n -lt 400 ]; do
-    status=0
-    HILO_FAKE_CUDA_FAIL=$n "$HILO" run loop.mlir --no-cache --input 64xf32=3 --input i32=2 --device gpu >out 2>err || status=$?
-    [ "$(report failed)" = 1 ] || break
-    told=no
-    case $status in
-    0) told=yes ;;
-    1 | 3) grep -q 'cu[A-Z]\|no kernel\|cannot create a client' err && told=yes ;;
-    esac
-    if [ "$(report leaks) $told" = '0 yes' ]; then
-        ok=$((ok + 1))
-    else
-        fail "call $n: status $status, $(tail -n 1 report)"
-    fi
-done
-if [ $ok -gt 60 ] && [ $status = 0 ]; then pass; else fail "$ok calls failed in turn"; fi
-echo "$ok calls of the driver failed in turn"
+driver_calls_fail 60 loop.mlir --input 64xf32=3 --input i32=2
 
 finish

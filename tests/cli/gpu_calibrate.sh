@@ -1,11 +1,8 @@
 #!/bin/sh
 # hilo calibrate --device gpu, and what --backend auto makes of it, on the stand-ins for the driver and the libraries.
-. "$(dirname "$0")/common.inc"
-tests=$(dirname "$HILO")/tests
-export HILO_CUDA_PATH="$tests/libcuda.so.1" HILO_CUFFT_PATH="$tests" HILO_CUBLASLT_PATH="$tests" HILO_CUSOLVER_PATH="$tests"
-export HILO_CUBLAS_PATH="$tests" HILO_ONEDNN_PATH= HILO_OPENBLAS_PATH= HILO_FFTW_PATH= HILO_CACHE_DIR="$dir/cache"
-export HILO_FAKE_CUDA_REPORT="$dir/cuda"
-needs_code_generator
+. "$(dirname "$0")/gpu.inc"
+export HILO_CUFFT_PATH="$tests" HILO_CUBLASLT_PATH="$tests" HILO_CUSOLVER_PATH="$tests" HILO_CUBLAS_PATH="$tests"
+export HILO_ONEDNN_PATH= HILO_OPENBLAS_PATH= HILO_FFTW_PATH= HILO_CACHE_DIR="$dir/cache"
 
 cat >p.mlir <<'EOP'
 func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xcomplex<f32>>) {
@@ -32,7 +29,7 @@ for row in 'dot_general f16 cuBLASLt' 'dot_general i8 hilo' 'cholesky complex<f6
     'fft f32 cuFFT' 'fft complex<f64> hilo'; do
     if grep -q "^$row " cache/calibration-gpu; then pass; else fail "no $row"; fi
 done
-if grep -q ' leaks 0 ' cuda; then pass; else fail "leaks: $(cat cuda)"; fi
+if grep -q ' leaks 0 ' report; then pass; else fail "leaks: $(cat report)"; fi
 cp cache/calibration-gpu good
 "$HILO" calibrate --device gpu --show >shown 2>err
 cmp -s shown out && pass || fail 'what was measured and what is shown differ'

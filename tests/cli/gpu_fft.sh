@@ -1,13 +1,7 @@
 #!/bin/sh
 # --device gpu --backend library: Fourier transforms by a stand-in for cuFFT, on that for the driver.
-. "$(dirname "$0")/common.inc"
-HILO_CUDA_PATH=$(dirname "$HILO")/tests/libcuda.so.1
-HILO_CUFFT_PATH=$(dirname "$HILO")/tests
-HILO_CUBLASLT_PATH=$(dirname "$HILO")/tests
-HILO_FAKE_CUDA_REPORT=$dir/cuda
-HILO_FAKE_CUFFT_REPORT=$dir/cufft
-export HILO_CUDA_PATH HILO_CUFFT_PATH HILO_CUBLASLT_PATH HILO_FAKE_CUDA_REPORT HILO_FAKE_CUFFT_REPORT
-needs_code_generator
+. "$(dirname "$0")/gpu.inc"
+export HILO_CUFFT_PATH="$tests" HILO_CUBLASLT_PATH="$tests" HILO_FAKE_CUFFT_REPORT="$dir/cufft"
 
 # fft TYPE LENGTHS IN OUT: a transform between kernels
 fft() {
@@ -23,10 +17,10 @@ EOP
 
 # by COUNTS: hilo run of p.mlir equals the evaluator, with so many transforms
 by() {
-    rm -f cuda cufft
+    rm -f report cufft
     exits 0 run p.mlir --no-cache --input random:1 --device gpu --backend library --compare reference
     if grep -qxF "transforms $1" cufft; then pass; else fail "transforms $1 expected: $(cat cufft)"; fi
-    if grep -q ' leaks 0 ' cuda; then pass; else fail "leaks: $(cat cuda)"; fi
+    if grep -q ' leaks 0 ' report; then pass; else fail "leaks: $(cat report)"; fi
 }
 
 # ---- types, ranks, batches, sizes that are odd or prime
@@ -64,7 +58,7 @@ func.func @main(%x: tensor<3x4x6xf32>, %n: tensor<i32>) -> (tensor<3x4x6xf32>, t
   return %r#1, %again : tensor<3x4x6xf32>, tensor<3x4x6xf32>
 }
 EOP
-rm -f cuda cufft
+rm -f report cufft
 exits 0 run p.mlir --no-cache --input random:1 --input i32=3 --device gpu --backend library --compare reference
 if grep -qxF 'transforms 6 inverse 3 real 6 plans 4' cufft; then pass; else fail "in a loop: $(cat cufft)"; fi
 exits 0 compile p.mlir --device gpu --backend library --emit plan
@@ -97,31 +91,10 @@ export HILO_CUFFT_PATH="$with"
 
 # ---- each of its calls fails once: the host computes, or a status that names the call; no crash, no leak
 fft IRFFT 18 5x10xcomplex\<f32\> 5x18xf32 >inverse.mlir
-n=0 ok=0 named=0
-while n=$((n + 1)) && [ $n -lt 100 ]; do
-    status=0
-    rm -f cufft
-    HILO_FAKE_CUFFT_FAIL=$n "$HILO" run inverse.mlir --no-cache --input random:1 --device gpu --backend library \
-        >out 2>err || status=$?
-    case $status in
-    0) ! grep -qxF 'transforms 1 inverse 1 real 1 plans 2' cufft || break ;;
-    1) if grep -q 'cufft[A-Z][a-zA-Z0-9]*: CUFFT_[A-Z_]* (' err; then named=$((named + 1)); else fail "call $n"; fi ;;
-    *) fail "call $n of cuFFT: status $status" ;;
-    esac
-    if tail -n 1 cuda | grep -q ' leaks 0 '; then ok=$((ok + 1)); else fail "call $n: $(tail -n 1 cuda)"; fi
-done
-if [ $ok = 9 ] && [ $named = 3 ]; then pass; else fail "$ok calls of cuFFT failed in turn, $named were told"; fi
+library_calls_fail cufft HILO_FAKE_CUFFT_FAIL 9 3 'cufft[A-Z][a-zA-Z0-9]*: CUFFT_[A-Z_]* (' \
+    'transforms 1 inverse 1 real 1 plans 2' inverse.mlir --input random:1
 
 # ---- and each of the driver's in such a run
-n=0 ok=0
-while n=$((n + 1)) && [ $n -lt 200 ]; do
-    status=0
-    HILO_FAKE_CUDA_FAIL=$n "$HILO" run inverse.mlir --no-cache --input random:1 --device gpu --backend library \
-        >out 2>err || status=$?
-    [ $status -lt 2 ] || [ $status = 3 ] || fail "call $n of the driver: status $status: $(cat err)"
-    if tail -n 1 cuda | grep -q ' leaks 0 '; then ok=$((ok + 1)); else fail "call $n: $(tail -n 1 cuda)"; fi
-    ! tail -n 1 cuda | grep -q ' failed 0 ' || break
-done
-echo "$ok calls of the driver failed in turn"
+driver_calls_fail 30 inverse.mlir --input random:1 --backend library
 
 finish

@@ -1,12 +1,7 @@
 #!/bin/sh
 # --device gpu --backend library: products by a stand-in for cuBLASLt, on that for the driver.
-. "$(dirname "$0")/common.inc"
-HILO_CUDA_PATH=$(dirname "$HILO")/tests/libcuda.so.1
-HILO_CUBLASLT_PATH=$(dirname "$HILO")/tests
-HILO_FAKE_CUDA_REPORT=$dir/cuda
-HILO_FAKE_CUBLASLT_REPORT=$dir/cublaslt
-export HILO_CUDA_PATH HILO_CUBLASLT_PATH HILO_FAKE_CUDA_REPORT HILO_FAKE_CUBLASLT_REPORT
-needs_code_generator
+. "$(dirname "$0")/gpu.inc"
+export HILO_CUBLASLT_PATH="$tests" HILO_FAKE_CUBLASLT_REPORT="$dir/cublaslt"
 
 cat >products.mlir <<'EOP'
 func.func @main(%a: tensor<3x40x24xf32>, %b: tensor<3x24x48xf32>, %c: tensor<48x40xf32>, %d: tensor<40x48xf32>,
@@ -93,23 +88,19 @@ func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64xf
 }
 EOP
 
-# reports FILE TEXT: the end of what a stand-in reported last
-reports() {
-    if tail -n 1 "$1" | grep -qF -e "$2"; then pass; else fail "$2 expected: $(tail -n 1 "$1")"; fi
-}
 # by PROGRAM COUNTS LAUNCHES: equal to the evaluator, by so many calls of the library, and launches of kernels
 by() {
-    rm -f cuda cublaslt
+    rm -f report cublaslt
     exits 0 run "$1" --no-cache --input random:1 --device gpu --backend library --compare reference
     sort -r cublaslt >reported # that of the comparison has no product
     mv reported cublaslt
     if grep -qxF "$2" cublaslt; then pass; else fail "$1: $2 expected: $(cat cublaslt)"; fi
-    if grep -q " leaks 0 launches $3 " cuda; then pass; else fail "$1: $3 launches expected: $(cat cuda)"; fi
+    if grep -q " leaks 0 launches $3 " report; then pass; else fail "$1: $3 launches expected: $(cat report)"; fi
 }
 by products.mlir 'products 9 bias 0 transposed 3 batched 1 handles 1 algorithms 9' 1 # the last one stays a kernel
 by epilogues.mlir 'products 1 bias 1 transposed 0 batched 0 handles 1 algorithms 1' 4
 by loop.mlir 'products 5 bias 0 transposed 5 batched 0 handles 1 algorithms 1' 2
-reports cuda 'graphs 4'
+if [ "$(report graphs)" = 4 ]; then pass; else fail "graphs: $(cat report)"; fi
 by equal.mlir 'products 4 bias 1 transposed 1 batched 0 handles 1 algorithms 3' 0 # the first and the last are one
 exits 0 explain epilogues.mlir --device gpu --backend library
 says 'kernel cuBLASLt' 'matmul + activation'
@@ -154,19 +145,7 @@ func.func @main(%x: tensor<40x24xf32>, %w: tensor<24x48xf32>, %b: tensor<48xf32>
   return %1 : tensor<40x48xf32>
 }
 EOP
-n=0 ok=0 named=0
-while n=$((n + 1)) && [ $n -lt 200 ]; do
-    status=0
-    HILO_FAKE_CUBLASLT_FAIL=$n "$HILO" run one.mlir --no-cache --input random:1 --device gpu --backend library \
-        >out 2>err || status=$?
-    case $status in
-    0) [ "$(tail -n 1 cublaslt)" != 'products 1 bias 1 transposed 0 batched 0 handles 1 algorithms 1' ] || break ;;
-    1) if grep -q 'cublasLtMatmul[a-zA-Z]*: CUBLAS_STATUS' err; then named=$((named + 1)); else fail "call $n"; fi ;;
-    *) fail "call $n of cuBLASLt: status $status" ;;
-    esac
-    if tail -n 1 cuda | grep -q ' leaks 0 '; then ok=$((ok + 1)); else fail "call $n: $(tail -n 1 cuda)"; fi
-done
-if [ $ok -gt 15 ] && [ $named = 2 ]; then pass; else fail "$ok calls of cuBLASLt failed in turn, $named were told"; fi
-echo "$ok calls of cuBLASLt failed in turn"
+library_calls_fail cublaslt HILO_FAKE_CUBLASLT_FAIL 18 2 'cublasLtMatmul[a-zA-Z]*: CUBLAS_STATUS' \
+    'products 1 bias 1 transposed 0 batched 0 handles 1 algorithms 1' one.mlir --input random:1
 
 finish

@@ -1,12 +1,9 @@
 #!/bin/sh
 # --device gpu --backend library: Cholesky factors and triangular solves by stand-ins for cuSOLVER and cuBLAS, on that for the
 # driver.
-. "$(dirname "$0")/common.inc"
-tests=$(dirname "$HILO")/tests
-export HILO_CUDA_PATH="$tests/libcuda.so.1" HILO_CUFFT_PATH="$tests" HILO_CUBLASLT_PATH="$tests" HILO_CUSOLVER_PATH="$tests"
-export HILO_CUBLAS_PATH="$tests" HILO_FAKE_CUDA_REPORT="$dir/cuda" HILO_FAKE_CUSOLVER_REPORT="$dir/cusolver"
-export HILO_FAKE_CUBLAS_REPORT="$dir/cublas"
-needs_code_generator
+. "$(dirname "$0")/gpu.inc"
+export HILO_CUFFT_PATH="$tests" HILO_CUBLASLT_PATH="$tests" HILO_CUSOLVER_PATH="$tests" HILO_CUBLAS_PATH="$tests"
+export HILO_FAKE_CUSOLVER_REPORT="$dir/cusolver" HILO_FAKE_CUBLAS_REPORT="$dir/cublas"
 
 # cholesky LOWER BATCH N TYPE: a factor between kernels, of x as random numbers beside a diagonal that is larger than their sum
 cholesky() {
@@ -48,10 +45,10 @@ EOP
 by() {
     library=$1 counts=$2
     shift 2
-    rm -f cuda cusolver cublas
+    rm -f report cusolver cublas
     exits 0 run p.mlir --no-cache "$@" --device gpu --backend library --compare reference
     if grep -qxF "$counts" "$library"; then pass; else fail "$counts expected: $(cat "$library")"; fi
-    if grep -q ' leaks 0 ' cuda; then pass; else fail "leaks: $(cat cuda)"; fi
+    if grep -q ' leaks 0 ' report; then pass; else fail "leaks: $(cat report)"; fi
 }
 
 # ---- types, triangles, batches, sizes
@@ -134,38 +131,12 @@ for library in cuSOLVER cuBLAS; do
 done
 
 # ---- each call of the libraries fails once: the host computes, or a status that names the call; no crash, no leak
-# each LIBRARY VARIABLE NAMES: as many calls as are told
-each() {
-    n=0 ok=0 named=0
-    while n=$((n + 1)) && [ $n -lt 100 ]; do
-        status=0
-        rm -f "$1"
-        env "$2=$n" "$HILO" run both.mlir --no-cache --input random:1 --input random:2 --device gpu --backend library \
-            >out 2>err || status=$?
-        case $status in
-        0) ! grep -qxF "$4" "$1" || break ;;
-        1) if grep -q "$3" err; then named=$((named + 1)); else fail "call $n of $1: $(cat err)"; fi ;;
-        *) fail "call $n of $1: status $status" ;;
-        esac
-        if tail -n 1 cuda | grep -q ' leaks 0 '; then ok=$((ok + 1)); else fail "call $n: $(tail -n 1 cuda)"; fi
-    done
-    echo "$1: $ok calls failed in turn, $named were told"
-}
-each cusolver HILO_FAKE_CUSOLVER_FAIL 'cusolverDn[A-Za-z_]*: CUSOLVER_STATUS_[A-Z_]* (' 'factors 2 handles 1'
-if [ $ok = 8 ] && [ $named = 2 ]; then pass; else fail 'calls of cuSOLVER'; fi
-each cublas HILO_FAKE_CUBLAS_FAIL 'cublas[A-Za-z]*: CUBLAS_STATUS_[A-Z_]*' 'solves 2 handles 1'
-if [ $ok = 4 ] && [ $named = 2 ]; then pass; else fail 'calls of cuBLAS'; fi
+library_calls_fail cusolver HILO_FAKE_CUSOLVER_FAIL 8 2 'cusolverDn[A-Za-z_]*: CUSOLVER_STATUS_[A-Z_]* (' \
+    'factors 2 handles 1' both.mlir --input random:1 --input random:2
+library_calls_fail cublas HILO_FAKE_CUBLAS_FAIL 4 2 'cublas[A-Za-z]*: CUBLAS_STATUS_[A-Z_]*' 'solves 2 handles 1' \
+    both.mlir --input random:1 --input random:2
 
 # ---- and each of the driver's in such a run
-n=0 ok=0
-while n=$((n + 1)) && [ $n -lt 200 ]; do
-    status=0
-    HILO_FAKE_CUDA_FAIL=$n "$HILO" run both.mlir --no-cache --input random:1 --input random:2 --device gpu --backend library \
-        >out 2>err || status=$?
-    [ $status -lt 2 ] || [ $status = 3 ] || fail "call $n of the driver: status $status: $(cat err)"
-    if tail -n 1 cuda | grep -q ' leaks 0 '; then ok=$((ok + 1)); else fail "call $n: $(tail -n 1 cuda)"; fi
-    ! tail -n 1 cuda | grep -q ' failed 0 ' || break
-done
-echo "$ok calls of the driver failed in turn"
+driver_calls_fail 30 both.mlir --input random:1 --input random:2 --backend library
 
 finish

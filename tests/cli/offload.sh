@@ -1,17 +1,8 @@
 #!/bin/sh
 # --machine: what is placed on the processor and on the GPU of machines, and values of programs that are divided, on a stand-in
 # for NVIDIA's driver.
-. "$(dirname "$0")/common.inc"
-HILO_CUDA_PATH=$(dirname "$HILO")/tests/libcuda.so.1
-HILO_FAKE_CUDA_REPORT=$dir/report
-export HILO_CUDA_PATH HILO_FAKE_CUDA_REPORT
-needs_code_generator
+. "$(dirname "$0")/gpu.inc"
 machines=$root/tests/target/machines
-
-# report WORD: the number after it in what the stand-in reported last.
-report() {
-    tail -n 1 report | tr ' ' '\n' | sed -n "/^$1\$/{n;p;}"
-}
 
 # layers N ROWS SIZE: a network of N products with weights, which are arguments.
 layers() {

@@ -1,11 +1,7 @@
 #!/bin/sh
 # Products by the matrix units of warpgroups (src/lower/mma.c): kernels for sm_90a compute what the evaluator does, by the
 # interpreter and on a stand-in GPU.
-. "$(dirname "$0")/common.inc"
-HILO_CUDA_PATH=$(dirname "$HILO")/tests/libcuda.so.1
-export HILO_CUDA_PATH
-
-needs_code_generator
+. "$(dirname "$0")/gpu.inc"
 
 # agrees TARGET UNIT: the program's kernel multiplies by wgmma or by mma.
 agrees() {
@@ -39,32 +35,11 @@ exits 0 run product.mlir --input random:5 --device gpu --compare reference
 
 # factors are copied as boxes of matrices, whose maps are made for the addresses of each launch: in a loop, whose iterations are
 # graphs, and from a file
-cat >product.mlir <<'END'
-func.func @main(%x: tensor<128x128xbf16>, %w: tensor<128x128xbf16>) -> tensor<128x128xbf16> {
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %one = stablehlo.constant dense<1> : tensor<i32>
-  %n = stablehlo.constant dense<6> : tensor<i32>
-  %r:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<128x128xbf16>
-  cond {
-    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %c : tensor<i1>
-  } do {
-    %j = stablehlo.add %i, %one : tensor<i32>
-    %t = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0]
-      : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xbf16>
-    %m = stablehlo.tanh %t : tensor<128x128xbf16>
-    stablehlo.return %j, %m : tensor<i32>, tensor<128x128xbf16>
-  }
-  return %r#1 : tensor<128x128xbf16>
-}
-END
+product_loop 6 128x128xbf16 >product.mlir
 exits 0 compile product.mlir --target-gpu sm_90a --emit kir
 says 'copy_tensor b'
-HILO_FAKE_CUDA_REPORT=$dir/report
-export HILO_FAKE_CUDA_REPORT
 exits 0 run product.mlir --no-cache --input random:5 --device gpu --compare reference
-graphs=$(tail -n 1 report | sed 's/.* graphs \([0-9]*\) .*/\1/')
-if [ "$graphs" -gt 0 ]; then pass; else fail "graphs: $(cat report)"; fi
+if [ "$(report graphs)" -gt 0 ]; then pass; else fail "graphs: $(cat report)"; fi
 exits 0 run product.mlir --no-cache --input random:5 --device gpu
 cp out want
 exits 0 compile product.mlir --target-gpu sm_90a -o product.hilo

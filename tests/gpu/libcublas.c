@@ -1,23 +1,14 @@
 /* A stand-in for cuBLAS on top of that for the driver (libcuda.c), in whose streams its triangular solves run, by sums in
- * f64. It checks what the library's documentation demands: handles and their stream, sizes and steps, memory of all that
- * is read and written, its alignment. What is wrong is reported on standard error and ends the process, as do handles that
- * are not destroyed. Environment: HILO_FAKE_CUBLAS_FAIL=n lets the n-th call fail; HILO_FAKE_CUBLAS_REPORT=file: a line at
- * the end, "solves N handles N". */
+ * f64. It checks what the library's documentation demands: handles and their stream, sizes and steps, memory of all that is
+ * read and written, its alignment. It reports "solves N handles N" (library.h). */
 #include "gpu/dense.h"
-#include "gpu/libcuda.h"
 
-#include <pthread.h>
-#include <stdio.h>
+#define FAKE_NAME "cuBLAS"
+#define FAKE_VARIABLE "CUBLAS"
+#include "gpu/library.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-enum { OK = 0, NOT_INITIALIZED = 1, ALLOC_FAILED = 3, EXECUTION_FAILED = 13, MARK = 0x626c6173 };
+enum { OK = 0, NOT_INITIALIZED = 1, ALLOC_FAILED = 3, EXECUTION_FAILED = 13 };
 enum { LEFT = 0, RIGHT = 1, LOWER = 0, UPPER = 1, UNIT = 1, OP_N = 0, OP_C = 2 };
-
-struct handle {
-    int mark;
-    void *stream;
-};
 
 /* A solve whose turn comes. */
 struct task {
@@ -26,37 +17,7 @@ struct task {
     struct dense a, b;
 };
 
-static struct {
-    pthread_mutex_t lock;
-    struct fake_cuda_functions cuda;
-    int calls, live, solves, handles;
-} fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void misuse(const char *what) {
-    fprintf(stderr, "fake cuBLAS: %s\n", what);
-    abort();
-}
-
-static int fails(void) {
-    const char *text = getenv("HILO_FAKE_CUBLAS_FAIL");
-    pthread_mutex_lock(&fake.lock);
-    int n = ++fake.calls;
-    pthread_mutex_unlock(&fake.lock);
-    return text && *text && atoi(text) == n;
-}
-
-static void count(int *what, int n) {
-    pthread_mutex_lock(&fake.lock);
-    *what += n;
-    pthread_mutex_unlock(&fake.lock);
-}
-
-static struct handle *of(void *handle) {
-    struct handle *h = handle;
-    if (!h || h->mark != MARK)
-        misuse("a handle that is none");
-    return h;
-}
+static struct { int solves, handles; } seen;
 
 EXPORT int cublasCreate_v2(void **handle);
 EXPORT int cublasDestroy_v2(void *handle);
@@ -74,22 +35,13 @@ TRSM(Z, double complex)
 
 /* Of the device whose context the thread has. */
 int cublasCreate_v2(void **handle) {
-    fake.cuda = fake_cuda_find();
-    if (fails() || !fake.cuda.enqueue || !fake.cuda.has_context())
-        return NOT_INITIALIZED;
-    struct handle *h = malloc(sizeof *h);
-    *h = (struct handle){.mark = MARK};
-    *handle = h;
-    count(&fake.live, 1);
-    count(&fake.handles, 1);
-    return OK;
+    int error = handle_create(handle, NOT_INITIALIZED);
+    count(&seen.handles, !error);
+    return error;
 }
 
 int cublasDestroy_v2(void *handle) {
-    of(handle)->mark = 0;
-    free(handle);
-    count(&fake.live, -1);
-    return OK;
+    return handle_destroy(handle);
 }
 
 int cublasGetProperty(int which, int *value) {
@@ -104,13 +56,7 @@ const char *cublasGetStatusName(int status) {
 }
 
 int cublasSetStream_v2(void *handle, void *stream) {
-    struct handle *h = of(handle);
-    if (!stream)
-        misuse("no stream");
-    if (fails())
-        return ALLOC_FAILED;
-    h->stream = stream;
-    return OK;
+    return handle_set_stream(handle, stream, ALLOC_FAILED);
 }
 
 static double complex element(const struct task *t, int row, int column) {
@@ -142,7 +88,7 @@ static void run(void *user) {
 }
 
 static int enqueue(void *handle, struct task task, uintptr_t a, uintptr_t b) {
-    const struct handle *h = of(handle);
+    const struct handle *h = handle_of(handle);
     int n = task.side == LEFT ? task.m : task.n;
     size_t bytes = dense_bytes(task.a.type);
     if (!h->stream || !fake.cuda.has_context())
@@ -160,7 +106,7 @@ static int enqueue(void *handle, struct task task, uintptr_t a, uintptr_t b) {
     t->b.at = fake.cuda.bytes(b, ((size_t)task.b.step * (size_t)(task.n - 1) + (size_t)task.m) * bytes);
     if (!t->a.at || !t->b.at || a == b)
         misuse("matrices outside of device memory, or the same");
-    count(&fake.solves, 1);
+    count(&seen.solves, 1);
     fake.cuda.enqueue(h->stream, run, t);
     return OK;
 }
@@ -178,12 +124,5 @@ TRSM(C, float complex)
 TRSM(Z, double complex)
 
 __attribute__((destructor)) static void report(void) {
-    const char *path = getenv("HILO_FAKE_CUBLAS_REPORT");
-    FILE *f = path && *path ? fopen(path, "a") : NULL;
-    if (f) {
-        fprintf(f, "solves %d handles %d\n", fake.solves, fake.handles);
-        fclose(f);
-    }
-    if (fake.live)
-        misuse("handles were not destroyed");
+    report_line("solves %d handles %d\n", seen.solves, seen.handles);
 }

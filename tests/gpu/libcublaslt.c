@@ -1,18 +1,13 @@
 /* A stand-in for cuBLASLt on top of that for the driver (libcuda.c), in whose streams its products run, by sums in f64. It
  * checks what the library's documentation demands: handles, descriptions, layouts against operations and sizes, leading
- * dimensions, memory of all that is read and written, alignment, the workspace, that the algorithm was made for this product,
- * and that it may not add up in any order. What is wrong is reported on standard error and ends the process, as do handles that
- * are not destroyed. Environment: HILO_FAKE_CUBLASLT_FAIL=n lets the n-th call fail; HILO_FAKE_CUBLASLT_REPORT=file: a line at
- * the end, "products N bias N transposed N batched N handles N algorithms N". */
+ * dimensions, memory of all that is read and written, alignment, the workspace, that the algorithm was made for this
+ * product, and that it may not add up in any order. It reports "products N bias N transposed N batched N handles N
+ * algorithms N" (library.h). */
 #include "base/fp.h"
-#include "gpu/libcuda.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define EXPORT __attribute__((visibility("default")))
+#define FAKE_NAME "cuBLASLt"
+#define FAKE_VARIABLE "CUBLASLT"
+#include "gpu/library.h"
 
 enum { OK = 0, NOT_INITIALIZED = 1, ALLOC_FAILED = 3, INVALID_VALUE = 7, EXECUTION_FAILED = 13, NOT_SUPPORTED = 15 };
 enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_32I = 10, R_16BF = 14 };
@@ -38,34 +33,11 @@ struct task {
     char *pd, *workspace;
 };
 
-static struct {
-    pthread_mutex_t lock;
-    struct fake_cuda_functions cuda;
-    int calls, live, products, bias, transposed, batched, handles, algorithms;
-} fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void misuse(const char *what) {
-    fprintf(stderr, "fake cuBLASLt: %s\n", what);
-    abort();
-}
+static struct { int products, bias, transposed, batched, handles, algorithms; } seen;
 
 static size_t type_bytes(int type) {
     static const size_t bytes[] = {[R_32F] = 4, [R_64F] = 8, [R_16F] = 2, [R_8I] = 1, [R_32I] = 4, [R_16BF] = 2};
     return type < (int)(sizeof bytes / sizeof *bytes) ? bytes[type] : 0;
-}
-
-static int fails(void) {
-    const char *text = getenv("HILO_FAKE_CUBLASLT_FAIL");
-    pthread_mutex_lock(&fake.lock);
-    int n = ++fake.calls;
-    pthread_mutex_unlock(&fake.lock);
-    return text && *text && atoi(text) == n;
-}
-
-static void count(int *what, int n) {
-    pthread_mutex_lock(&fake.lock);
-    *what += n;
-    pthread_mutex_unlock(&fake.lock);
 }
 
 static void *made(size_t bytes) {
@@ -120,11 +92,10 @@ const char *cublasLtGetStatusName(int status) {
 
 /* Of the device whose context the thread has. */
 int cublasLtCreate(void **handle) {
-    fake.cuda = fake_cuda_find();
-    if (fails() || !fake.cuda.enqueue || !fake.cuda.has_context())
+    if (!begins())
         return NOT_INITIALIZED;
     *handle = made(sizeof(int));
-    count(&fake.handles, 1);
+    count(&seen.handles, 1);
     return OK;
 }
 
@@ -277,7 +248,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, v
     *out = (struct heuristic){.algorithm = {fingerprint(x, v)},
                               .workspace_bytes = v[0]->rows > 32 && p->workspace >= WORKSPACE ? WORKSPACE : 0};
     *n = 1;
-    count(&fake.algorithms, 1);
+    count(&seen.algorithms, 1);
     return OK;
 }
 
@@ -380,22 +351,15 @@ int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, v
         if (!t->workspace || bytes < WORKSPACE || (uintptr_t)workspace % 256)
             misuse("the workspace");
     }
-    count(&fake.products, 1);
-    count(&fake.bias, x->epilogue == 4);
-    count(&fake.transposed, x->transposed[0] || x->transposed[1]);
-    count(&fake.batched, v[2]->batches > 1);
+    count(&seen.products, 1);
+    count(&seen.bias, x->epilogue == 4);
+    count(&seen.transposed, x->transposed[0] || x->transposed[1]);
+    count(&seen.batched, v[2]->batches > 1);
     fake.cuda.enqueue(stream, run, t);
     return OK;
 }
 
 __attribute__((destructor)) static void report(void) {
-    const char *path = getenv("HILO_FAKE_CUBLASLT_REPORT");
-    FILE *f = path && *path ? fopen(path, "a") : NULL;
-    if (f) {
-        fprintf(f, "products %d bias %d transposed %d batched %d handles %d algorithms %d\n", fake.products, fake.bias,
-                fake.transposed, fake.batched, fake.handles, fake.algorithms);
-        fclose(f);
-    }
-    if (fake.live)
-        misuse("handles were not destroyed");
+    report_line("products %d bias %d transposed %d batched %d handles %d algorithms %d\n", seen.products, seen.bias,
+                seen.transposed, seen.batched, seen.handles, seen.algorithms);
 }

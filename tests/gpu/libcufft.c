@@ -1,17 +1,13 @@
-/* A stand-in for cuFFT on top of that for the driver (libcuda.c), in whose streams its transforms run, by their sums in f64. It
- * checks what the library's documentation demands: plans, their type against the call, dense batches, memory of all that is
- * read and written, its alignment, and the work area, which the caller gives and which is lost, as is what a transform to real
- * numbers reads. What is wrong is reported on standard error and ends the process, as do plans that are not destroyed.
- * Environment: HILO_FAKE_CUFFT_FAIL=n lets the n-th call fail; HILO_FAKE_CUFFT_REPORT=file: a line at the end,
- * "transforms N inverse N real N plans N". */
-#include "gpu/libcuda.h"
+/* A stand-in for cuFFT on top of that for the driver (libcuda.c), in whose streams its transforms run, by their sums in f64.
+ * It checks what the library's documentation demands: plans, their type against the call, dense batches, memory of all that
+ * is read and written, its alignment, and the work area, which the caller gives and which is lost, as is what a transform to
+ * real numbers reads. It reports "transforms N inverse N real N plans N" (library.h). */
+#define FAKE_NAME "cuFFT"
+#define FAKE_VARIABLE "CUFFT"
+#include "gpu/library.h"
 
 #include <complex.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdio.h>
-
-#define EXPORT __attribute__((visibility("default")))
 
 enum { OK = 0, INVALID_PLAN = 1, ALLOC_FAILED = 2, EXEC_FAILED = 6, SETUP_FAILED = 7 };
 enum { C2C = 0x29, R2C = 0x2a, C2R = 0x2c, Z2Z = 0x69, D2Z = 0x6a, Z2D = 0x6c };
@@ -31,36 +27,13 @@ struct task {
     char *in, *out, *area;
 };
 
-static struct {
-    pthread_mutex_t lock;
-    struct fake_cuda_functions cuda;
-    struct plan plans[MOST_PLANS];
-    int calls, live, transforms, inverse, real, made;
-} fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void misuse(const char *what) {
-    fprintf(stderr, "fake cuFFT: %s\n", what);
-    abort();
-}
-
-static int fails(void) {
-    const char *text = getenv("HILO_FAKE_CUFFT_FAIL");
-    pthread_mutex_lock(&fake.lock);
-    int n = ++fake.calls;
-    pthread_mutex_unlock(&fake.lock);
-    return text && *text && atoi(text) == n;
-}
-
-static void count(int *what, int n) {
-    pthread_mutex_lock(&fake.lock);
-    *what += n;
-    pthread_mutex_unlock(&fake.lock);
-}
+static struct plan plans[MOST_PLANS];
+static struct { int transforms, inverse, real, made; } seen;
 
 static struct plan *of(int plan) {
-    if (plan < 0 || plan >= MOST_PLANS || !fake.plans[plan].used)
+    if (plan < 0 || plan >= MOST_PLANS || !plans[plan].used)
         misuse("a plan that is not there");
-    return &fake.plans[plan];
+    return &plans[plan];
 }
 
 EXPORT int cufftGetVersion(int *version);
@@ -88,16 +61,15 @@ int cufftGetVersion(int *version) {
 
 /* Of the device whose context the thread has. */
 int cufftCreate(int *plan) {
-    fake.cuda = fake_cuda_find();
-    if (fails() || !fake.cuda.enqueue || !fake.cuda.has_context())
+    if (!begins())
         return SETUP_FAILED;
     pthread_mutex_lock(&fake.lock);
     int i = 0;
-    while (i < MOST_PLANS && fake.plans[i].used)
+    while (i < MOST_PLANS && plans[i].used)
         i++;
     if (i == MOST_PLANS)
         misuse("more plans than the stand-in has");
-    fake.plans[i] = (struct plan){.used = 1, .automatic = 1};
+    plans[i] = (struct plan){.used = 1, .automatic = 1};
     fake.live++;
     pthread_mutex_unlock(&fake.lock);
     *plan = i;
@@ -153,7 +125,7 @@ int cufftMakePlanMany64(int plan, int rank, long long *n, long long *in, long lo
         p->n[i] = n[i];
     }
     p->made = 1;
-    count(&fake.made, 1);
+    count(&seen.made, 1);
     *bytes = elements(p) * AREA_FOR_EACH;
     return OK;
 }
@@ -290,9 +262,9 @@ static int enqueue(int plan, int type, const void *in, void *out, int direction)
                        fake.cuda.bytes((uint64_t)(uintptr_t)p->area, elements(p) * AREA_FOR_EACH)};
     if (!t->in || !t->out || in == out || (uintptr_t)in % (2 * number) || (uintptr_t)out % (2 * number))
         misuse("numbers outside of device memory, in place, or not aligned");
-    count(&fake.transforms, 1);
-    count(&fake.inverse, direction > 0);
-    count(&fake.real, from_real(p) || to_real(p));
+    count(&seen.transforms, 1);
+    count(&seen.inverse, direction > 0);
+    count(&seen.real, from_real(p) || to_real(p));
     fake.cuda.enqueue(p->stream, run, t);
     return OK;
 }
@@ -322,12 +294,5 @@ int cufftExecZ2D(int plan, const void *in, void *out) {
 }
 
 __attribute__((destructor)) static void report(void) {
-    const char *path = getenv("HILO_FAKE_CUFFT_REPORT");
-    FILE *f = path && *path ? fopen(path, "a") : NULL;
-    if (f) {
-        fprintf(f, "transforms %d inverse %d real %d plans %d\n", fake.transforms, fake.inverse, fake.real, fake.made);
-        fclose(f);
-    }
-    if (fake.live)
-        misuse("plans were not destroyed");
+    report_line("transforms %d inverse %d real %d plans %d\n", seen.transforms, seen.inverse, seen.real, seen.made);
 }

@@ -1,25 +1,16 @@
-/* A stand-in for cuSOLVER on top of that for the driver (libcuda.c), in whose streams its Cholesky factors are computed,
- * by sums in f64. It checks what the library's documentation demands: handles and their stream, sizes, memory of all that
- * is read and written, its alignment, and the work area, which is lost. The other triangle is left as it was; a matrix
- * that is not positive definite gives the number of the first minor that is not, and what is in the triangle then is no
- * factor. What is wrong is reported on standard error and ends the process, as do handles that are not destroyed.
- * Environment: HILO_FAKE_CUSOLVER_FAIL=n lets the n-th call fail; HILO_FAKE_CUSOLVER_REPORT=file: a line at the end,
- * "factors N handles N". */
+/* A stand-in for cuSOLVER on top of that for the driver (libcuda.c), in whose streams its Cholesky factors are computed, by
+ * sums in f64. It checks what the library's documentation demands: handles and their stream, sizes, memory of all that is
+ * read and written, its alignment, and the work area, which is lost. The other triangle is left as it was; a matrix that is
+ * not positive definite gives the number of the first minor that is not, and what is in the triangle then is no factor. It
+ * reports "factors N handles N" (library.h). */
 #include "gpu/dense.h"
-#include "gpu/libcuda.h"
 
-#include <pthread.h>
-#include <stdio.h>
+#define FAKE_NAME "cuSOLVER"
+#define FAKE_VARIABLE "CUSOLVER"
+#include "gpu/library.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-enum { OK = 0, NOT_INITIALIZED = 1, ALLOC_FAILED = 2, EXECUTION_FAILED = 6, MARK = 0x736f6c76, AREA_FOR_EACH = 3 };
+enum { OK = 0, NOT_INITIALIZED = 1, ALLOC_FAILED = 2, EXECUTION_FAILED = 6, AREA_FOR_EACH = 3 };
 enum { LOWER = 0, UPPER = 1 };
-
-struct handle {
-    int mark;
-    void *stream;
-};
 
 /* A factor whose turn comes. */
 struct task {
@@ -29,37 +20,7 @@ struct task {
     size_t area_bytes;
 };
 
-static struct {
-    pthread_mutex_t lock;
-    struct fake_cuda_functions cuda;
-    int calls, live, factors, handles;
-} fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void misuse(const char *what) {
-    fprintf(stderr, "fake cuSOLVER: %s\n", what);
-    abort();
-}
-
-static int fails(void) {
-    const char *text = getenv("HILO_FAKE_CUSOLVER_FAIL");
-    pthread_mutex_lock(&fake.lock);
-    int n = ++fake.calls;
-    pthread_mutex_unlock(&fake.lock);
-    return text && *text && atoi(text) == n;
-}
-
-static void count(int *what, int n) {
-    pthread_mutex_lock(&fake.lock);
-    *what += n;
-    pthread_mutex_unlock(&fake.lock);
-}
-
-static struct handle *of(void *handle) {
-    struct handle *h = handle;
-    if (!h || h->mark != MARK)
-        misuse("a handle that is none");
-    return h;
-}
+static struct { int factors, handles; } seen;
 
 EXPORT int cusolverGetVersion(int *version);
 EXPORT int cusolverDnCreate(void **handle);
@@ -81,36 +42,21 @@ int cusolverGetVersion(int *version) {
 
 /* Of the device whose context the thread has. */
 int cusolverDnCreate(void **handle) {
-    fake.cuda = fake_cuda_find();
-    if (fails() || !fake.cuda.enqueue || !fake.cuda.has_context())
-        return NOT_INITIALIZED;
-    struct handle *h = malloc(sizeof *h);
-    *h = (struct handle){.mark = MARK};
-    *handle = h;
-    count(&fake.live, 1);
-    count(&fake.handles, 1);
-    return OK;
+    int error = handle_create(handle, NOT_INITIALIZED);
+    count(&seen.handles, !error);
+    return error;
 }
 
 int cusolverDnDestroy(void *handle) {
-    of(handle)->mark = 0;
-    free(handle);
-    count(&fake.live, -1);
-    return OK;
+    return handle_destroy(handle);
 }
 
 int cusolverDnSetStream(void *handle, void *stream) {
-    struct handle *h = of(handle);
-    if (!stream)
-        misuse("no stream");
-    if (fails())
-        return ALLOC_FAILED;
-    h->stream = stream;
-    return OK;
+    return handle_set_stream(handle, stream, ALLOC_FAILED);
 }
 
 static int size_of(void *handle, int fill, int n, int step, int *numbers) {
-    const struct handle *h = of(handle);
+    const struct handle *h = handle_of(handle);
     if (!h->stream || !fake.cuda.has_context() || n < 1 || step < n || fill > UPPER)
         misuse("a size of no factor, or without the context");
     if (fails())
@@ -155,7 +101,7 @@ static void run(void *user) {
 }
 
 static int enqueue(void *handle, struct task task, void *a, void *area, int numbers, int *info) {
-    const struct handle *h = of(handle);
+    const struct handle *h = handle_of(handle);
     size_t bytes = dense_bytes(task.a.type), size = (size_t)task.a.step * (size_t)(task.n - 1) + (size_t)task.n;
     if (!h->stream || !fake.cuda.has_context())
         misuse("a call without its stream, or the context");
@@ -173,7 +119,7 @@ static int enqueue(void *handle, struct task task, void *a, void *area, int numb
     t->info = fake.cuda.bytes((uint64_t)(uintptr_t)info, sizeof *info);
     if (!t->a.at || !t->area || !t->info)
         misuse("memory that is not the device's");
-    count(&fake.factors, 1);
+    count(&seen.factors, 1);
     fake.cuda.enqueue(h->stream, run, t);
     return OK;
 }
@@ -193,12 +139,5 @@ POTRF(C)
 POTRF(Z)
 
 __attribute__((destructor)) static void report(void) {
-    const char *path = getenv("HILO_FAKE_CUSOLVER_REPORT");
-    FILE *f = path && *path ? fopen(path, "a") : NULL;
-    if (f) {
-        fprintf(f, "factors %d handles %d\n", fake.factors, fake.handles);
-        fclose(f);
-    }
-    if (fake.live)
-        misuse("handles were not destroyed");
+    report_line("factors %d handles %d\n", seen.factors, seen.handles);
 }
