@@ -17,6 +17,15 @@ for python in (os.environ.get("HILO_PYTHON"), root / ".venv/bin/python"):
         os.execv(python, [str(python), *sys.argv])
 
 
+def plugin_environment(plugin, **more):
+    """Variables for a Python that has the plugin as an installed package would bring it: a module of the namespace jax_plugins."""
+    site = root / "build/jax-site/jax_plugins"
+    site.mkdir(parents=True, exist_ok=True)
+    (site / "hilo.py").write_text("from jax_hilo import initialize  # noqa: F401\n")
+    return dict(os.environ, HILO_PJRT_PLUGIN=os.path.abspath(plugin), PYTHONPATH=f"{site.parent}:{root / 'python'}",
+                PYTHONDONTWRITEBYTECODE="1", **more)
+
+
 def check(what, good, why="failed"):
     global passed, failed
     if good:

@@ -5,12 +5,11 @@ same tokens. Without HILO_TEST_LONG only the short ones run, for some steps.
 usage: examples.py PJRT_HILO.SO LIBHILO.SO [EXAMPLE...]
 """
 import os
-import pathlib
 import subprocess
 import sys
 
 import common
-from common import check, root, skip
+from common import check, plugin_environment, root, skip
 
 steps = "200" if os.environ.get("HILO_TEST_LONG") else "20"
 # name: its arguments, how far a loss or logit may be from the other's, relatively
@@ -21,11 +20,7 @@ ACCURACY = 0.01
 
 
 def run(name, platform):
-    site = root / "build/jax-site/jax_plugins"
-    site.mkdir(parents=True, exist_ok=True)
-    (site / "hilo.py").write_text("from jax_hilo import initialize  # noqa: F401\n")
-    env = dict(os.environ, JAX_PLATFORMS=platform, HILO_PJRT_PLUGIN=os.path.abspath(sys.argv[1]),
-               HILO_LIBRARY=os.path.abspath(sys.argv[2]), PYTHONPATH=f"{site.parent}:{root / 'python'}", PYTHONDONTWRITEBYTECODE="1")
+    env = plugin_environment(sys.argv[1], JAX_PLATFORMS=platform, HILO_LIBRARY=os.path.abspath(sys.argv[2]))
     return subprocess.run([sys.executable, root / f"examples/jax/{name}.py", *EXAMPLES[name][0]], env=env, capture_output=True,
                           text=True)
 

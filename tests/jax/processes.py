@@ -56,11 +56,7 @@ def free_port():
 
 def run(commands, devices, **more):
     """The status and what each of these scripts says, with so many devices each. The input of the last ends first."""
-    site = root / "build/jax-site/jax_plugins"
-    site.mkdir(parents=True, exist_ok=True)
-    (site / "hilo.py").write_text("from jax_hilo import initialize  # noqa: F401\n")
-    env = dict(os.environ, JAX_PLATFORMS="hilo,cpu", HILO_PJRT_PLUGIN=os.path.abspath(sys.argv[1]), HILO_NUM_DEVICES=str(devices),
-               PYTHONPATH=f"{site.parent}:{root / 'python'}", PYTHONDONTWRITEBYTECODE="1", **more)
+    env = common.plugin_environment(sys.argv[1], JAX_PLATFORMS="hilo,cpu", HILO_NUM_DEVICES=str(devices), **more)
     logs = [tempfile.TemporaryFile("w+") for _ in commands]
     started = [subprocess.Popen([sys.executable, *map(str, command)], env=env, stdin=subprocess.PIPE, stdout=log,
                                 stderr=subprocess.STDOUT) for command, log in zip(commands, logs)]

@@ -1,26 +1,19 @@
 #!/usr/bin/env python3
-"""Tests of `hilo serve` by OpenAI's own Python client; skipped where the package openai is missing. Python is $HILO_PYTHON, that
-of .venv, or this one."""
-import json
-import os
+"""Tests of `hilo serve` by OpenAI's own Python client, in the environment that the tests against JAX run in; skipped where the package
+openai is missing."""
 import pathlib
 import sys
-import time
 
-for python in (os.environ.get("HILO_PYTHON"), pathlib.Path(__file__).parents[2] / ".venv/bin/python"):
-    if python and os.path.exists(python) and "HILO_SERVE_TEST" not in os.environ:
-        os.environ["HILO_SERVE_TEST"] = "1"
-        os.execv(python, [str(python), *sys.argv])
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1] / "jax")]
+import common  # noqa: E402
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+common.need("openai", "pydantic")
+import json  # noqa: E402
+import time  # noqa: E402
+
+import openai  # noqa: E402
+import pydantic  # noqa: E402
 from run import Server, user  # noqa: E402
-
-try:
-    import openai
-    import pydantic
-except ImportError as missing:
-    print(f"skipped: {missing}\n0 passed, 0 failed, 1 skipped")
-    sys.exit(0)
 
 PARAMETERS = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 TOOLS = [{"type": "function", "function": {"name": "count", "description": "counts", "parameters": PARAMETERS}}]
