@@ -136,7 +136,7 @@ static hilo_status run_code(const struct kir *k, const struct memory *m, struct 
     void *object;
     size_t bytes;
     HILO_TRY(cg_target(NULL, &target, d));
-    HILO_TRY(cg_compile(&k, 1, &target, CG_OBJECT, &al, d, &object, &bytes));
+    HILO_TRY(cg_compile(&k, 1, &target, CG_OPTIMISED, CG_OBJECT, &al, d, &object, &bytes));
     struct str text = {object, bytes};
     hilo_status status = rt_code_load(&text, 1, 0, al, d, &code);
     mem_free(&al, object, bytes);
@@ -191,7 +191,7 @@ static int emit(const struct kir *k, const struct cli_kir_options *o, struct dia
     size_t bytes;
     enum cg_emit form = o->form == CLI_KIR_ASM ? CG_ASSEMBLY : CG_LLVM;
     if (cg_open(d) != HILO_OK || cg_target(o->target, &target, d) != HILO_OK ||
-        cg_compile(&k, 1, &target, form, &al, d, &text, &bytes) != HILO_OK)
+        cg_compile(&k, 1, &target, CG_OPTIMISED, form, &al, d, &text, &bytes) != HILO_OK)
         return fail(d);
     fwrite(text, 1, bytes, stdout);
     mem_free(&al, text, bytes);

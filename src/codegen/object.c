@@ -160,8 +160,15 @@ static void object_emit(struct emit *e, const struct kir *const *kernels, uint32
         object_passes(e, machine);
 }
 
-hilo_status cg_compile(const struct kir *const *kernels, uint32_t n, const struct target *t, enum cg_emit emit,
-                       const hilo_allocator *al, struct diag_list *d, void **out, size_t *out_bytes) {
+bool cg_has_baseline(const struct target *t) {
+    (void)t;
+    return false;
+}
+
+hilo_status cg_compile(const struct kir *const *kernels, uint32_t n, const struct target *t, enum cg_tier tier,
+                       enum cg_emit emit, const hilo_allocator *al, struct diag_list *d, void **out, size_t *out_bytes) {
+    if (tier == CG_BASELINE)
+        return HILO_UNIMPLEMENTED;
     const struct llvm *l = llvm_get(d);
     LLVMTargetMachineRef machine;
     struct emit e = {.l = l, .t = t, .d = d, .blocks = t->isa == TARGET_NVPTX};

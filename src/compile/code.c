@@ -61,7 +61,7 @@ struct code {
 };
 
 static void compile_batch(struct batch *x) {
-    x->status = cg_compile(x->kernels, x->n, x->target, CG_OBJECT, x->al, &x->d, &x->object, &x->bytes);
+    x->status = cg_compile(x->kernels, x->n, x->target, CG_OPTIMISED, CG_OBJECT, x->al, &x->d, &x->object, &x->bytes);
     if (x->status == HILO_OK && x->wants_cubin) /* where that fails there is none */
         (void)ext_cubin((struct str){x->object, x->bytes}, x->target->name, x->al, &x->d, &x->cubin, &x->cubin_bytes);
 }
@@ -323,7 +323,7 @@ hilo_status code_text(struct build *b, enum code_form form, struct strbuf *out) 
         return HILO_OK;
     if (b->offload && b->offload->to == OFFLOAD_PART)
         return diag_error(b->d, HILO_UNIMPLEMENTED, "a program that is divided between processor and GPU has code for both");
-    HILO_TRY(cg_compile(kernels, n, b->target, forms[form], &b->a->al, b->d, &code, &bytes));
+    HILO_TRY(cg_compile(kernels, n, b->target, CG_OPTIMISED, forms[form], &b->a->al, b->d, &code, &bytes));
     hilo_status status = HILO_OK;
     if (form == CODE_OBJECT && is_for_gpu(b->target)) {
         void *ptx = code;

@@ -124,7 +124,7 @@ static inline void harness_explain(const struct kir *k, const char *target, cons
 }
 
 static inline void harness_compare(const struct kir *k, const char *target, uint32_t buffer, const char *expected,
-                               const char *got) {
+                                   const char *got) {
     const struct kir_buffer *b = &k->buffers.v[buffer];
     uint32_t bytes = ir_dtype_get(b->dtype)->bytes;
     for (int64_t i = 0; i < b->count; i++)
@@ -253,7 +253,8 @@ static inline void harness_check_all(const struct kir *const *kernels, uint32_t 
         diag_init(&d, al);
         for (uint32_t i = 0; i < n; i++)
             harness_must(kir_verify(kernels[i], &d), &d, kernels[i], names[t]);
-        harness_must(cg_compile(kernels, n, &targets[t], CG_OBJECT, &al, &d, &object, &bytes), &d, kernels[0], names[t]);
+        harness_must(cg_compile(kernels, n, &targets[t], CG_OPTIMISED, CG_OBJECT, &al, &d, &object, &bytes), &d, kernels[0],
+                     names[t]);
         struct str text = {object, bytes};
         harness_must(rt_code_load(&text, 1, 0, al, &d, &code), &d, kernels[0], names[t]);
         mem_free(&al, object, bytes);
@@ -279,7 +280,8 @@ static inline void harness_check_objects(const struct kir *const *kernels, uint3
         struct rt_code *code;
         diag_init(&d, al);
         harness_must(cg_target(names[t], &target, &d), &d, kernels[0], names[t]);
-        harness_must(cg_compile(kernels, n, &target, CG_OBJECT, &al, &d, &object, &bytes), &d, kernels[0], names[t]);
+        harness_must(cg_compile(kernels, n, &target, CG_OPTIMISED, CG_OBJECT, &al, &d, &object, &bytes), &d, kernels[0],
+                     names[t]);
         struct str text = {object, bytes};
         harness_must(rt_code_load(&text, 1, RT_CODE_FOREIGN, al, &d, &code), &d, kernels[0], names[t]);
         for (uint32_t i = 0; i < n; i++)
@@ -335,7 +337,7 @@ static inline void harness_check_ptx(const struct kir *const *kernels, uint32_t 
                 return;
     diag_init(&d, al);
     harness_must(cg_target("sm_80", &target, &d), &d, kernels[0], "sm_80");
-    harness_must(cg_compile(kernels, n, &target, CG_ASSEMBLY, &al, &d, &text, &bytes), &d, kernels[0], "sm_80");
+    harness_must(cg_compile(kernels, n, &target, CG_OPTIMISED, CG_ASSEMBLY, &al, &d, &text, &bytes), &d, kernels[0], "sm_80");
     struct ptx *code = ptx_load(text, bytes, why, sizeof why);
     if (!code)
         harness_explain(kernels[0], "sm_80", why);

@@ -15,7 +15,7 @@ static uint32_t check(const struct kir *k) {
         size_t bytes;
         struct rt_code *code;
         diag_init(&d, al);
-        hilo_status s = cg_compile(&k, 1, &targets[t], CG_OBJECT, &al, &d, &object, &bytes);
+        hilo_status s = cg_compile(&k, 1, &targets[t], CG_OPTIMISED, CG_OBJECT, &al, &d, &object, &bytes);
         if (s == HILO_OK) {
             struct str text = {object, bytes};
             harness_must(rt_code_load(&text, 1, 0, al, &d, &code), &d, k, names[t]);

@@ -21,7 +21,7 @@ static struct str compile(const struct kir *k, const char *target, enum cg_emit 
     size_t n;
     diag_init(&d, al);
     harness_must(kir_verify(k, &d), &d, k, "?");
-    harness_must(cg_compile(&k, 1, &t, emit, &al, &d, &p, &n), &d, k, target ? target : "host");
+    harness_must(cg_compile(&k, 1, &t, CG_OPTIMISED, emit, &al, &d, &p, &n), &d, k, target ? target : "host");
     return (struct str){p, n};
 }
 
@@ -126,7 +126,8 @@ static void test_matrix_unit(void **state) {
         size_t n;
         hilo_allocator al = mem_system_allocator();
         diag_init(&d, al);
-        assert_int_equal(cg_compile((const struct kir *const *)b.v, 1, &old, CG_OBJECT, &al, &d, &p, &n), HILO_UNIMPLEMENTED);
+        assert_int_equal(cg_compile((const struct kir *const *)b.v, 1, &old, CG_OPTIMISED, CG_OBJECT, &al, &d, &p, &n),
+                         HILO_UNIMPLEMENTED);
         diag_clear(&d);
         if (host.tile_bf16 && host.tile_i8) {
             struct str object = compile(k, NULL, CG_OBJECT);
@@ -373,7 +374,7 @@ static void test_twice(void **state) {
     void *p;
     size_t n;
     diag_init(&d, al);
-    assert_int_equal(cg_compile(both, 2, &t, CG_OBJECT, &al, &d, &p, &n), HILO_INTERNAL);
+    assert_int_equal(cg_compile(both, 2, &t, CG_OPTIMISED, CG_OBJECT, &al, &d, &p, &n), HILO_INTERNAL);
     diag_clear(&d);
     struct str object = compile(k, NULL, CG_OBJECT), twice[] = {object, object};
     struct rt_code *code;
@@ -455,7 +456,7 @@ static void *compile_job(void *p) {
     struct diag_list d;
     void *object;
     diag_init(&d, al);
-    if (cg_compile(&j->k, 1, &j->target, CG_OBJECT, &al, &d, &object, &j->object.n) == HILO_OK)
+    if (cg_compile(&j->k, 1, &j->target, CG_OPTIMISED, CG_OBJECT, &al, &d, &object, &j->object.n) == HILO_OK)
         j->object.p = object;
     return NULL;
 }
@@ -499,7 +500,7 @@ static void test_exhaustion(void **state) {
         void *p = NULL;
         size_t n = 0;
         diag_init(&d, mem_system_allocator());
-        s = cg_compile(&k, 1, &t, CG_OBJECT, &al, &d, &p, &n);
+        s = cg_compile(&k, 1, &t, CG_OPTIMISED, CG_OBJECT, &al, &d, &p, &n);
         struct str object = {p, n};
         if (s == HILO_OK)
             s = rt_code_load(&object, 1, 0, al, &d, &code);

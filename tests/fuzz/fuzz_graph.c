@@ -171,7 +171,7 @@ static struct rt_code *code_of(struct client *c, const struct kir *k, int level)
     size_t bytes;
     diag_init(&d, al);
     if (cg_open(&d) != HILO_OK || cg_target(NULL, &target, &d) != HILO_OK ||
-        cg_compile(&k, 1, &target, CG_OBJECT, &al, &d, &object, &bytes) != HILO_OK)
+        cg_compile(&k, 1, &target, CG_OPTIMISED, CG_OBJECT, &al, &d, &object, &bytes) != HILO_OK)
         fail(c->client, d.first ? d.first->message : "no code", level, 0);
     struct str text = {object, bytes};
     if (rt_code_load(&text, 1, 0, al, &d, &code) != HILO_OK)

@@ -99,7 +99,7 @@ static char *ptx_of(const struct kir *k) {
     void *text;
     size_t bytes;
     diag_init(&d, al);
-    if (cg_compile(&k, 1, &target, CG_ASSEMBLY, &al, &d, &text, &bytes) != HILO_OK)
+    if (cg_compile(&k, 1, &target, CG_OPTIMISED, CG_ASSEMBLY, &al, &d, &text, &bytes) != HILO_OK)
         fail_msg("%s", d.first->message);
     char *copy = strndup(text, bytes);
     mem_free(&al, text, bytes);
