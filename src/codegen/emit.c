@@ -571,6 +571,8 @@ static void emit_function(struct emit *e) {
     emit_attribute(e, "no-builtins", "");
     emit_attribute(e, "prefer-vector-width", "512"); /* else the tuning for a processor may split explicit vectors in halves */
     emit_attribute(e, "min-legal-vector-width", "512");
+    if (e->t->tune)
+        emit_attribute(e, "tune-cpu", e->t->tune);
     l->PositionBuilderAtEnd(e->b, emit_new_block(e, "entry"));
 }
 

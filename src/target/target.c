@@ -117,6 +117,7 @@ void target_set_features(struct target *t, const char *features) {
     bool wide = target_has(t, "avx512vl") && target_has(t, "avx512bw") && target_has(t, "avx512dq");
     t->vector_bytes = wide ? 64 : target_has(t, "avx2") ? 32 : 16;
     t->vector_registers = wide || !x86 ? 32 : 16;
+    t->tune = t->vector_bytes == 32 ? "x86-64-v3" : NULL; /* of x86-64 it knows no FMA, and has too many loads in flight */
     t->prefetch_bytes = wide ? 2048 : 0;
     t->fma = !x86 || target_has(t, "fma");
     t->dot_i8 = target_has(t, "avx512vnni") || target_has(t, "avxvnni") || target_has(t, "i8mm");
@@ -249,5 +250,7 @@ void target_print(const struct target *t, struct strbuf *out) {
                   t->exchange_rate);
     strbuf_printf(out, "work %u cores, %u tasks, %lld, %lld, %lld\n", t->cores, t->tasks, (long long)t->parallel_ops,
                   (long long)t->kernel_ops, (long long)t->packed_min);
+    if (t->tune)
+        strbuf_printf(out, "tuned for %s\n", t->tune);
     strbuf_printf(out, "features %s\n", t->features);
 }

@@ -29,6 +29,7 @@ struct target {
     /* code generation */
     enum target_isa isa;
     char triple[64], cpu[64], features[4096]; /* LLVM's; "+avx512f,-…" */
+    const char *tune;                         /* the processor whose latencies LLVM schedules for; NULL = `cpu` */
 
     /* units of a core */
     uint32_t vector_bytes;     /* of a register: 64, 32, 16; of a GPU: of all lanes of a thread block */

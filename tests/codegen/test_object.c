@@ -73,6 +73,7 @@ static void test_register_tiles(void **state) {
         size_t products;
     } tiles[] = {{"x86-64-v4", IR_F32_T, 6, 64, "vfmadd", 24},   {"x86-64-v4", IR_F32_T, 14, 32, "vfmadd", 28},
                  {"x86-64-v3", IR_F32_T, 6, 16, "vfmadd", 12},   {"aarch64", IR_F32_T, 8, 8, "fmla", 16},
+                 {"x86-64-v3", IR_F32_T, 14, 8, "vfmadd", 14}, /* with all registers */
                  {"x86-64-v3", IR_I32_T, 6, 16, "vpmaddwd", 12}, {"sapphirerapids", IR_I32_T, 6, 64, "vpdpwssd", 24}};
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
         struct harness_batch b = {.n = 0};

@@ -26,6 +26,9 @@ static void named(void **state) {
     assert_true(t.fma && t.dot_i8 && t.dot_bf16 && t.tile_i8 && t.tile_bf16);
     assert_int_equal(t.tile_rows * t.tile_row_bytes * t.tile_registers, 8 << 10);
     assert_true(target_has(&t, "avx2") && target_has(&t, "sse3") && !target_has(&t, "avx51"));
+    assert_null(t.tune);
+    assert_int_equal(target_named("x86-64-v3", &t, &d), HILO_OK);
+    assert_string_equal(t.tune, "x86-64-v3");
     assert_int_equal(target_named("znver4", &t, &d), HILO_OK);
     assert_true(t.dot_bf16 && !t.tile_bf16 && t.tile_rows == 0);
     assert_int_equal(target_named("alderlake", &t, &d), HILO_OK);
@@ -78,6 +81,11 @@ static void host(void **state) {
     b.n = 0;
     t.l2_bytes /= 2;
     t.cores++;
+    target_print(&t, &b);
+    assert_string_not_equal(a.p, b.p);
+    b.n = 0;
+    t.cores--;
+    t.tune = t.tune ? NULL : "x86-64-v3";
     target_print(&t, &b);
     assert_string_not_equal(a.p, b.p);
     assert_true(target_threads() >= 1);
