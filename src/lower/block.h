@@ -101,6 +101,8 @@ kir_val block_pack_and_forward(struct blocking *b, const struct block *at, kir_v
 /* The linear index of a tile among those that are packed; the first line of a slab in panel p of a block among all panels'. */
 kir_val block_tile_place(const struct blocking *b, const struct block *at, kir_val t);
 kir_val block_first_line(const struct blocking *b, const struct block *at, kir_val p);
+/* Lanes of a VECTOR loop over a panel: the greatest power of two that divides its size. */
+uint32_t block_panel_width(const struct blocking *b);
 /* The bits of a factor that is packed with others in a word, at its bottom. */
 kir_val block_bits(const struct contraction *c, kir_val x);
 /* Opens loops over the axes of a slab but the last, of which there are `count` lines from `first` on, `line` being the first of

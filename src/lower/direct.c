@@ -21,6 +21,9 @@ enum {
     DIRECT_DEPTH = TORTURED(TORTURE_PART, 384), /* lines of a slab: a sum is loaded and stored once for so many products */
     DIRECT_TAIL = TORTURED(-1000, 3),           /* percent of the time that a last tile of fewer pixels has to save */
     DIRECT_SHORT = 4,                           /* iterations of a loop that is unrolled */
+    DIRECT_FEW = 16,                            /* registers, for which three vectors side by side are considered */
+    DIRECT_WAYS = 2,                            /* ways of the L1 cache for weights */
+    DIRECT_FAR = 2,                             /* cycles of a factor from the L2 cache */
     DIRECT_NARROW = 8                           /* channels from which units for narrow types are faster */
 };
 
@@ -41,6 +44,7 @@ struct direct {
     int64_t tile, tiles;         /* pixels of a tile; tiles of a row, */
     int64_t tail;                /* of which the last has so many pixels; 0: as many, some of which another tile has, too */
     int64_t units;               /* tiles of a block */
+    int64_t parts;               /* vectors of a panel that have registers of their own; 1 = a VECTOR loop has all */
     bool in_place, planar;       /* the operand itself is read; the image has rows of channels by positions */
     struct contract_input operand;
     struct contract_steps steps; /* of what is read: the operand or the image */
@@ -253,30 +257,57 @@ static void find_lines(struct direct *d) {
     }
 }
 
-double direct_line_cost(const struct contraction *c, int64_t pixels, int64_t vectors) {
+double direct_line_cost(const struct contraction *c, int64_t pixels, int64_t vectors, bool near) {
     double products = (double)(pixels * vectors), loads = (double)(pixels + vectors);
-    double stream = (double)(vectors * c->l->target->vector_bytes) / DIRECT_STREAM;
+    double stream = near ? 0 : (double)(vectors * c->l->target->vector_bytes) / DIRECT_STREAM;
     return fmax(fmax(fmax(products, loads), DIRECT_LATENCY) / 2, stream);
 }
 
-static double time_of_tile(const struct direct *d, int64_t pixels, int64_t vectors) {
-    return (double)d->b.sum.lines * direct_line_cost(d->c, pixels, vectors) + DIRECT_TILE_OPS + (double)(pixels * vectors);
+static bool is_power(int64_t n) {
+    return (n & (n - 1)) == 0;
+}
+
+/* Lines of a slab of the weights: of panels of several parts it stays in half of the L1 cache. */
+static int64_t slab_depth(const struct direct *d, int64_t lanes, int64_t parts) {
+    int64_t fit = (int64_t)d->c->l->target->l1_bytes / 2 / (lanes * (kir_type_bits(d->c->acc) / 8));
+    return parts > 1 && fit < DIRECT_DEPTH ? fit : DIRECT_DEPTH;
+}
+
+/* Whether the factors of a tile's pixels, `step` elements apart, drive each other out of a set of the L1 cache, in which there
+   are lines of weights, too. */
+static bool share_sets(const struct direct *d, int64_t pixels, int64_t step) {
+    const struct target *t = d->c->l->target;
+    int64_t way = t->l1_way_bytes, bytes = step * (kir_type_bits(d->c->acc) / 8), sets = 1;
+    while (bytes * sets % way != 0 && sets < pixels)
+        sets++;
+    return t->vector_registers <= DIRECT_FEW && ceil_div(pixels, sets) > (int64_t)t->l1_bytes / way - DIRECT_WAYS;
+}
+
+/* A tile of pixels by vectors, of which there are `tiles` for each panel. */
+static double time_of_tile(const struct direct *d, int64_t pixels, int64_t vectors, int64_t tiles, int64_t step) {
+    int64_t lanes = vectors * contract_vector(d->c), lines = d->b.sum.lines;
+    bool near = !is_power(vectors) && (tiles <= lanes || lines <= slab_depth(d, lanes, vectors));
+    double line = direct_line_cost(d->c, pixels, vectors, near);
+    if (share_sets(d, pixels, step))
+        line = fmax(line, (double)(DIRECT_FAR * pixels));
+    return (double)lines * line + DIRECT_TILE_OPS + (double)(pixels * vectors);
 }
 
 /* A tile of `tile` pixels by `vectors` vectors if it takes less time than the best one so far for all pixels and features. */
 static void try_tile(struct direct *d, uint32_t outer, int64_t pixels, int64_t tile, int64_t vectors, double *best) {
     const struct conv *v = d->v;
-    int64_t vector = contract_vector(d->c), lanes = vectors * vector, features = v->features / v->groups;
-    double panels = (double)ceil_div(features, lanes), all = (double)ceil_div(pixels, tile) * time_of_tile(d, tile, vectors);
-    int64_t tail = pixels % tile;
-    double ends = (double)(pixels / tile) * time_of_tile(d, tile, vectors) + (tail ? time_of_tile(d, tail, vectors) : 0);
+    int64_t vector = contract_vector(d->c), lanes = vectors * vector, features = v->features / v->groups, rows = 1;
+    int64_t tail = pixels % tile, step = d->line[d->nlines - 1].step;
+    for (uint32_t i = 0; i < outer; i++)
+        rows *= d->line[i].size;
+    int64_t tiles = rows * ceil_div(pixels, tile);
+    double full = time_of_tile(d, tile, vectors, tiles, step), all = (double)ceil_div(pixels, tile) * full;
+    double ends = (double)(pixels / tile) * full + (tail ? time_of_tile(d, tail, vectors, tiles, step) : 0);
     if (d->c->l->target->block_threads || 100 * (all - ends) < DIRECT_TAIL * all) /* two kinds of tiles are more code */
         tail = 0;
     else
         all = ends;
-    double cost = panels * all;
-    for (uint32_t i = 0; i < outer; i++)
-        cost *= (double)d->line[i].size;
+    double cost = (double)ceil_div(features, lanes) * all * (double)rows;
     if (cost > *best || (cost == *best && tile * lanes <= d->tile * d->b.panel.size))
         return;
     *best = cost;
@@ -285,18 +316,32 @@ static void try_tile(struct direct *d, uint32_t outer, int64_t pixels, int64_t t
     d->tiles = ceil_div(pixels, tile);
     d->tail = tail;
     d->b.panel.size = lanes;
+    d->parts = is_power(vectors) ? 1 : vectors;
+}
+
+/* Whether a tile may have so many vectors of features side by side. A VECTOR loop's width is a power of two; of three vectors
+   each has registers of its own, and only features that exist. Where there are few registers, they make tiles of four pixels,
+   which fit rows that those of six do not. */
+static bool can_have_vectors(const struct direct *d, int64_t vectors) {
+    const struct conv *v = d->v;
+    int64_t vector = contract_vector(d->c), features = v->features / v->groups;
+    if (v->groups > 1 && features % (vectors * vector))
+        return false;
+    if (is_power(vectors))
+        return vectors == 1 || vectors * vector / 2 < features;
+    return d->c->l->target->vector_registers <= DIRECT_FEW && features % vector == 0 && (vectors - 1) * vector < features;
 }
 
 /* The register tile. False when the features of a group do not fill panels. */
 static bool find_tile(struct direct *d) {
     const struct contraction *c = d->c;
     const struct conv *v = d->v;
-    int64_t vector = contract_vector(c), registers = c->l->target->vector_registers, features = v->features / v->groups;
+    int64_t registers = c->l->target->vector_registers;
     double best = INFINITY;
     int64_t widest = contract_vectors(c, DIRECT_VECTORS);
-    for (int64_t vectors = 1; vectors <= widest; vectors *= 2) { /* a VECTOR loop's width is a power of two */
+    for (int64_t vectors = 1; vectors <= widest; vectors++) {
         int64_t inner = 1, most = TORTURED(TORTURE_TILE, (registers - 1) / vectors - 1);
-        if ((v->groups > 1 && features % (vectors * vector)) || (vectors > 1 && vectors * vector / 2 >= features))
+        if (!can_have_vectors(d, vectors))
             continue;
         for (uint32_t i = d->nlines; i-- > 0 && inner <= most; inner *= d->line[i].size)
             for (int64_t n = 1; n <= d->line[i].size && n * inner <= most; n++)
@@ -337,7 +382,7 @@ void direct_blocks(const struct target *t, int64_t units, int64_t panels, double
 /* Slabs of the sum, for few tiles; else one. */
 static void find_slabs(struct direct *d) {
     struct block_sum *s = &d->b.sum;
-    int64_t most = DIRECT_DEPTH + DIRECT_DEPTH / 4;
+    int64_t depth = slab_depth(d, d->b.panel.size, d->parts), most = depth + depth / 4;
     if (d->b.rhs_pack != RHS_PREPACK || d->units == 1 || d->units > d->b.panel.size || s->lines <= most)
         return;
     s->inner = 1;
@@ -345,7 +390,7 @@ static void find_slabs(struct direct *d) {
         s->inner *= s->line[s->cut];
     s->chunk = s->line[s->cut];
     if (s->chunk * s->inner > most)
-        s->chunk = ceil_div(s->chunk, ceil_div(s->chunk, DIRECT_DEPTH / s->inner));
+        s->chunk = ceil_div(s->chunk, ceil_div(s->chunk, depth / s->inner));
     s->depth = s->chunk * s->inner;
     s->slabs = ceil_div(s->line[s->cut], s->chunk);
     for (uint32_t i = 0; i < s->cut; i++)
@@ -438,6 +483,28 @@ static void prefetch_slab(struct direct *d, const struct block *at, kir_val weig
                  lower_add(l, next, lower_mul(l, lower_add(l, lower_mul(l, u, s->depth), line), part)));
 }
 
+/* Prefetches the line of weights DIRECT_AHEAD bytes after the one at `at`: its first cache line, or of several parts, which are
+   not a whole number of those, each. */
+static void prefetch_weights(struct direct *d, kir_val at) {
+    struct lower *l = d->c->l;
+    int64_t bytes = kir_type_bits(d->c->acc) / 8, step = l->target->line_bytes, end = d->b.panel.size * bytes;
+    for (int64_t i = 0; i < (d->parts > 1 ? end : 1); i += step)
+        kir_prefetch(l->k, d->b.rhs_buffer, lower_add(l, at, kir_i64(l->k, (DIRECT_AHEAD + i) / bytes)));
+}
+
+/* Opens loops over the sums of a tile: the vectors of each of `size` pixels, so that one pixel's factor is live at a time. */
+static kir_val open_sums(const struct direct *d, int64_t size, kir_val *part) {
+    struct lower *l = d->c->l;
+    kir_val r = kir_loop(l->k, KIR_UNROLLED, size, 0);
+    *part = kir_loop(l->k, KIR_UNROLLED, d->parts, 0);
+    return r;
+}
+
+static kir_val sum_register(const struct direct *d, const struct contract_tile *tile, kir_val part, kir_val r) {
+    struct lower *l = d->c->l;
+    return lower_add(l, lower_mul(l, part, tile->size), r);
+}
+
 /* The products of a slab; `weights`: linear index of its first line. */
 static void multiply_lines(struct direct *d, const struct block *at, kir_val input, kir_val weights, kir_val u, kir_val lane,
                            const struct contract_tile *tile) {
@@ -478,20 +545,48 @@ static void multiply_lines(struct direct *d, const struct block *at, kir_val inp
         .on = true,
         .buffer = d->b.rhs_buffer,
         .at = lower_add(l, lower_add(l, weights, lane), lower_mul(l, line, d->b.panel.size))};
-    kir_prefetch(l->k, d->b.rhs_buffer,
-                 lower_add(l, c->packed[1].at, kir_i64(l->k, DIRECT_AHEAD / (int64_t)(kir_type_bits(c->acc) / 8))));
-    kir_val r = kir_loop(l->k, KIR_UNROLLED, tile->size, 0);
+    prefetch_weights(d, c->packed[1].at);
+    kir_val part, r = open_sums(d, tile->size, &part);
+    c->packed[1].at = lower_add(l, c->packed[1].at, lower_mul(l, part, block_panel_width(&d->b)));
     c->packed[0] = (struct packed){.on = true, .buffer = d->image, .at = lower_add(l, input, pixel_offset(d, r))};
-    contract_multiply_add(c, tile->reg, r);
-    lower_close(l, opened + 1);
+    contract_multiply_add(c, tile->reg, sum_register(d, tile, part, r));
+    lower_close(l, opened + 2);
     c->packed[0].on = c->packed[1].on = false;
 }
 
-/* Where the sum of pixel r of a tile is between slabs. */
-static kir_val sum_place(const struct direct *d, kir_val u, kir_val r, kir_val lane) {
+/* Where a sum of pixel r of a tile is between slabs. */
+static kir_val sum_place(const struct direct *d, kir_val u, kir_val part, kir_val r, kir_val lane) {
     struct lower *l = d->c->l;
-    kir_val at = lower_add(l, lower_mul(l, u, d->tile), r);
-    return lower_add(l, lower_mul(l, at, d->b.panel.size), lane);
+    kir_val at = lower_mul(l, lower_add(l, lower_mul(l, u, d->tile), r), d->b.panel.size);
+    return lower_add(l, lower_add(l, at, lower_mul(l, part, block_panel_width(&d->b))), lane);
+}
+
+/* Opens the loop over the lanes of panel p. A panel of several parts has a loop over those of one: each computes all parts, and
+   stores those that the result has. */
+static kir_val open_lanes(struct direct *d, const struct block *at, kir_val p) {
+    if (d->parts == 1)
+        return block_lanes(&d->b, at, p, d->b.panel.size);
+    return kir_loop(d->c->l->k, KIR_VECTOR, block_panel_width(&d->b), block_panel_width(&d->b));
+}
+
+/* The epilogue of a tile. */
+static void finish_pixels(struct direct *d, kir_val panel, kir_val lane, const struct contract_tile *tile) {
+    struct contraction *c = d->c;
+    struct lower *l = c->l;
+    struct axis *feature = &c->result[d->b.column];
+    bool ends = d->parts > 1 && feature->size % d->b.panel.size != 0;
+    if (d->parts == 1) {
+        contract_tile_finish(c, tile);
+        return;
+    }
+    kir_val part = kir_loop(l->k, KIR_UNROLLED, d->parts, 0);
+    kir_val first = lower_add(l, lower_mul(l, panel, d->b.panel.size), lower_mul(l, part, block_panel_width(&d->b)));
+    if (ends)
+        kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, first, kir_i64(l->k, feature->size)));
+    feature->at = lower_add(l, first, lane);
+    kir_val r = contract_tile_rows(c, tile);
+    contract_finish(c, kir_get_reg(l->k, tile->reg, sum_register(d, tile, part, r)));
+    lower_close(l, ends ? 3 : 2);
 }
 
 /* Tile u of a block, in panel p: `size` pixels from `first` on of a row. */
@@ -500,29 +595,31 @@ static void multiply_pixels(struct direct *d, const struct block *at, kir_val p,
     struct contraction *c = d->c;
     struct lower *l = c->l;
     struct contract_tile tile = {.rows = &d->pixels, .first = first, .size = size, .parts = 1};
-    kir_val r;
+    kir_val part, r, panel = lower_add(l, at->panel0, p);
     contract_set(c, &d->rows, row);
     contract_set(c, &d->pixels, first);
-    c->result[d->b.column].at = lower_mul(l, lower_add(l, at->panel0, p), d->b.panel.size);
-    kir_val input = first_factor(d), lane = block_lanes(&d->b, at, p, d->b.panel.size), weights = kir_i64(l->k, 0);
-    tile.reg = kir_reg(l->k, contract_zero(c), size);
+    c->result[d->b.column].at = lower_mul(l, panel, d->b.panel.size);
+    kir_val input = first_factor(d), lane = open_lanes(d, at, p), weights = kir_i64(l->k, 0);
+    tile.reg = kir_reg(l->k, contract_zero(c), size * d->parts);
     if (d->b.rhs_pack == RHS_PREPACK)
         weights = lower_mul(l, block_first_line(&d->b, at, p), d->b.panel.size);
     if (d->b.sum.slabs > 1) {
         kir_if(l->k, kir_cmp(l->k, KIR_GT, 0, at->slab, kir_i64(l->k, 0)));
-        r = kir_loop(l->k, KIR_UNROLLED, size, 0);
-        kir_set_reg(l->k, tile.reg, r, kir_load(l->k, d->b.sum_buffer, sum_place(d, u, r, lane)));
-        lower_close(l, 2);
+        r = open_sums(d, size, &part);
+        kir_set_reg(l->k, tile.reg, sum_register(d, &tile, part, r),
+                    kir_load(l->k, d->b.sum_buffer, sum_place(d, u, part, r, lane)));
+        lower_close(l, 3);
     }
     multiply_lines(d, at, input, weights, u, lane, &tile);
     if (d->b.sum.slabs > 1) {
         kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, at->slab, kir_i64(l->k, d->b.sum.slabs - 1)));
-        r = kir_loop(l->k, KIR_UNROLLED, size, 0);
-        kir_store(l->k, d->b.sum_buffer, sum_place(d, u, r, lane), kir_get_reg(l->k, tile.reg, r));
-        kir_close(l->k);
+        r = open_sums(d, size, &part);
+        kir_store(l->k, d->b.sum_buffer, sum_place(d, u, part, r, lane),
+                  kir_get_reg(l->k, tile.reg, sum_register(d, &tile, part, r)));
+        lower_close(l, 2);
         kir_else(l->k);
     }
-    contract_tile_finish(c, &tile);
+    finish_pixels(d, panel, lane, &tile);
     lower_close(l, d->b.sum.slabs > 1 ? 2 : 1);
 }
 

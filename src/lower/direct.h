@@ -12,8 +12,8 @@ enum {
 };
 
 /* Time of a line of weights in a tile, in cycles of a core with two units for multiply-adds and two for loads; weights come
-   from the L2 cache. */
-double direct_line_cost(const struct contraction *c, int64_t pixels, int64_t vectors);
+   from the L2 cache unless they are near, in the L1 cache. */
+double direct_line_cost(const struct contraction *c, int64_t pixels, int64_t vectors, bool near);
 /* Iterations of the grid that there should be. */
 int64_t direct_tasks(const struct target *t);
 /* Panels and tiles (units) of a block: at least as many blocks as there should be tasks, with the least reading: each block

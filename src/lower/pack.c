@@ -24,6 +24,10 @@ int64_t block_square_lines(const struct blocking *b) {
     return b->c->l->target->vector_bytes / 4 * b->rhs_word / b->c->per_word;
 }
 
+uint32_t block_panel_width(const struct blocking *b) {
+    return (uint32_t)(b->panel.size & -b->panel.size);
+}
+
 /* ---- factors, lines --------------------------------------------------------------------------- */
 
 kir_val block_bits(const struct contraction *c, kir_val x) {
@@ -154,7 +158,7 @@ static void pack_full(struct blocking *b, const struct lines *s) {
     bool transposed = c->result[b->column].stride[b->rhs] != 1 && c->sum[c->nsum - 1].stride[b->rhs] == 1 &&
                       kir_type_bits(c->acc) <= 32;
     if (b->rhs_word == 1 && !transposed) {
-        pack_vectors(b, s, 1, (uint32_t)b->panel.size, false);
+        pack_vectors(b, s, 1, block_panel_width(b), false);
         return;
     }
     l->word_bits = b->rhs_word == 2 ? 16 : b->rhs_word > 1 ? 8 : word_bits;
@@ -165,7 +169,7 @@ static void pack_full(struct blocking *b, const struct lines *s) {
     rest.first = lower_add(l, s->first, done);
     rest.place = lower_add(l, s->place, done);
     rest.count = kir_op2(l->k, KIR_SUB, 0, s->count, done);
-    pack_vectors(b, &rest, 1, (uint32_t)b->panel.size, false);
+    pack_vectors(b, &rest, 1, block_panel_width(b), false);
 }
 
 static void pack_lines(struct blocking *b, const struct lines *s) {
@@ -178,7 +182,7 @@ static void pack_lines(struct blocking *b, const struct lines *s) {
     kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, s->panel, kir_i64(l->k, v->size / b->panel.size)));
     pack_full(b, s);
     kir_else(l->k);
-    pack_vectors(b, s, 1, (uint32_t)b->panel.size, true);
+    pack_vectors(b, s, 1, block_panel_width(b), true);
     kir_close(l->k);
 }
 

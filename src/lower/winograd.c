@@ -94,7 +94,7 @@ static void find_tile(struct winograd *w) {
             continue;
         for (int64_t n = 1; n <= w->count && n <= most; n++) {
             int64_t units = ceil_div(w->count, n), panels = ceil_div(w->v->features, vectors * vector);
-            double line = direct_line_cost(c, n, vectors), ends = DIRECT_TILE_OPS + (double)(n * vectors);
+            double line = direct_line_cost(c, n, vectors, false), ends = DIRECT_TILE_OPS + (double)(n * vectors);
             double cost = (double)units * (double)panels * ((double)w->v->channels * line + ends);
             if (cost > best || (cost == best && n * vectors * vector <= w->tile * w->lanes))
                 continue;

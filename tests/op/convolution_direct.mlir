@@ -1004,3 +1004,47 @@ func.func @residual() {
   check.expect_eq_const %sum, dense<431237> : tensor<i32>
   return
 }
+
+// -----
+
+// three vectors of features in a register tile, the last panel without the third; several slabs
+func.func @three_vectors() {
+  %xm = stablehlo.constant dense<7> : tensor<3136xi32>
+  %xd = stablehlo.constant dense<13> : tensor<3136xi32>
+  %xo = stablehlo.constant dense<6> : tensor<3136xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<3136xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<3136xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<3136xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<3136xi32>
+  %xc = stablehlo.convert %xs : (tensor<3136xi32>) -> tensor<3136xf32>
+  %x = stablehlo.reshape %xc : (tensor<3136xf32>) -> tensor<1x7x7x64xf32>
+  %wm = stablehlo.constant dense<5> : tensor<92160xi32>
+  %wd = stablehlo.constant dense<11> : tensor<92160xi32>
+  %wo = stablehlo.constant dense<5> : tensor<92160xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<92160xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<92160xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<92160xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<92160xi32>
+  %wc = stablehlo.convert %ws : (tensor<92160xi32>) -> tensor<92160xf32>
+  %w = stablehlo.reshape %wc : (tensor<92160xf32>) -> tensor<3x3x64x160xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x7x7x64xf32>, tensor<3x3x64x160xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64,
+      precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]}
+      : (tensor<1x7x7x64xf32>, tensor<3x3x64x160xf32>) -> tensor<1x7x7x160xf32>
+  %hm = stablehlo.constant dense<3> : tensor<7840xi32>
+  %hd = stablehlo.constant dense<19> : tensor<7840xi32>
+  %ho = stablehlo.constant dense<9> : tensor<7840xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<7840xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<7840xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<7840xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<7840xi32>
+  %h = stablehlo.reshape %hs : (tensor<7840xi32>) -> tensor<1x7x7x160xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x7x7x160xf32>) -> tensor<1x7x7x160xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x7x7x160xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x7x7x160xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<2072> : tensor<i32>
+  return
+}
