@@ -122,6 +122,10 @@ const char *gguf_pre_named(const char *const *expressions, size_t n);
 json_t *gguf_config(const struct gguf *g);
 json_t *gguf_tokenizer(const struct gguf *g);
 json_t *gguf_tokenizer_config(const struct gguf *g);
+/* The expressions by which such documents remove spaces as SentencePiece does, after its rules: all but one between words, and
+   all around a text. */
+#define GGUF_SPACES_BETWEEN " {2,}"
+#define GGUF_SPACES_AROUND "\\A +|(?<![ \xE2\x96\x81])[ \xE2\x96\x81]+\\z"
 /* A matrix of blocks, unpacked: values of format->bits each, two of 4 bits in a byte, the first in the low bits; scales and
    offsets (unused without) of format->scale. */
 struct gguf_rows {

@@ -223,17 +223,18 @@ static struct str base64(struct vocab *v, struct str in) {
     return (struct str){p, n};
 }
 
-/* SentencePiece's normalisation, and its removal of spaces, where the file has them. */
+/* SentencePiece's normalisation, and its removal of spaces, where the file has them. HF's library does not know `longest`, and
+   applies the rules in its own way. */
 static void put_charsmap(struct vocab *v, json_t *norms) {
     const struct gguf_entry *map = gguf_find(v->g, "tokenizer.ggml.precompiled_charsmap");
     if (map && map->type == GGUF_ARRAY && (map->element == GGUF_U8 || map->element == GGUF_I8) && map->n) {
-        json_t *precompiled = typed(v, "Precompiled");
+        json_t *precompiled = kept(v, json_pack("{s:s,s:b}", "type", "Precompiled", "longest", 1));
         set(v, precompiled, "precompiled_charsmap", text_of(v, base64(v, map->data)));
         push(v, norms, precompiled);
     }
     if (gguf_int(v->g, "tokenizer.ggml.remove_extra_whitespaces", 0)) {
-        push(v, norms, kept(v, json_pack("{s:s,s:b,s:b}", "type", "Strip", "strip_left", 1, "strip_right", 1)));
-        push(v, norms, replace(v, "Regex", " {2,}", " "));
+        push(v, norms, replace(v, "Regex", GGUF_SPACES_BETWEEN, " "));
+        push(v, norms, replace(v, "Regex", GGUF_SPACES_AROUND, ""));
     }
 }
 
@@ -330,7 +331,7 @@ static hilo_status sentencepiece(struct vocab *v, json_t *o) {
 }
 
 static hilo_status unigram(struct vocab *v, json_t *o) {
-    json_t *model = typed(v, "Unigram"), *vocab = kept(v, json_array()), *norms = kept(v, json_array());
+    json_t *model = typed(v, "Unigram"), *vocab = kept(v, json_array());
     if (v->scores)
         for (size_t i = 0; i < v->n && vocab; i++) {
             double score = gguf_element(v->scores, i);
@@ -339,19 +340,15 @@ static hilo_status unigram(struct vocab *v, json_t *o) {
             push(v, pair, json_real(isfinite(score) ? score : 0));
             push(v, vocab, pair);
         }
-    put_charsmap(v, norms);
     int64_t unk = token_id(v, "tokenizer.ggml.unknown_token_id");
     bool before = gguf_int(v->g, "tokenizer.ggml.add_space_prefix", 1) != 0;
     if (unk >= 0)
         set(v, model, "unk_id", json_integer(unk));
     set(v, model, "vocab", vocab);
     set(v, o, "model", model);
-    set(v, o, "normalizer", sequence(v, "normalizers", norms));
-    const char *scheme = before ? "always" : "never";
-    set(v, o, "pre_tokenizer", kept(v, json_pack("{s:s,s:s,s:s,s:b}", "type", "Metaspace", "replacement", SPACE,
-                                                 "prepend_scheme", scheme, "split", 1)));
+    set(v, o, "normalizer", spaces(v, true));
     json_t *decoder = kept(v, json_pack("{s:s,s:s,s:s,s:b}", "type", "Metaspace", "replacement", SPACE, "prepend_scheme",
-                                        scheme, "split", 1));
+                                        before ? "always" : "never", "split", 1));
     bool bytes = false;
     for (size_t i = 0; i < v->n; i++)
         bytes |= type_of(v, i) == BYTE;

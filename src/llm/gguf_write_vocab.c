@@ -261,8 +261,8 @@ static hilo_status put_spaces(struct vocab *v) {
     for (size_t i = 0; (one = normalizer(v, i)); i++) {
         const json_t *pattern = json_object_get(one, "pattern");
         bool spaces = is_type(one, "Replace") && is_text(pattern, "String", " ") && is_text(one, "content", SPACE);
-        bool several = is_type(one, "Replace") && is_text(pattern, "Regex", " {2,}");
-        bool ends = is_type(one, "Strip");
+        bool several = is_type(one, "Replace") && is_text(pattern, "Regex", GGUF_SPACES_BETWEEN);
+        bool ends = is_type(one, "Strip") || (is_type(one, "Replace") && is_text(pattern, "Regex", GGUF_SPACES_AROUND));
         if (is_type(one, "Precompiled") && json_string_length(json_object_get(one, "precompiled_charsmap")))
             HILO_TRY(put_charsmap(v, json_object_get(one, "precompiled_charsmap")));
         else if (!spaces && !several && !ends && !is_type(one, "Prepend") && !is_type(one, "Precompiled"))

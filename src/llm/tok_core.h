@@ -52,6 +52,7 @@ struct tok_norm {
     struct str from, to;
     pcre2_code *code;    /* REPLACE; NULL: `from` */
     bool left, right;    /* STRIP */
+    bool longest;        /* CHARSMAP: as SentencePiece applies them, not HF */
     struct tok_charsmap map;
 };
 
@@ -69,6 +70,7 @@ enum tok_behavior { TOK_REMOVED, TOK_ISOLATED, TOK_MERGED_WITH_PREVIOUS, TOK_MER
 struct tok_stage {
     enum tok_stage_kind kind;
     pcre2_code *code;     /* SPLIT */
+    bool literal;         /* SPLIT: the code is a text */
     enum tok_behavior behavior;
     bool invert;          /* SPLIT: what does not match counts as the match */
     bool first, split;    /* METASPACE: before the text only; pieces begin at each U+2581 */
@@ -147,6 +149,11 @@ bool tok_reserve(const struct llm_tok *t, void **v, size_t n, size_t *cap, size_
 hilo_status tok_normalize(const struct llm_tok *t, struct str in, struct diag_list *d, struct strbuf *out);
 /* Appends an expression for a punctuation mark, as BERT defines it. */
 void tok_put_punctuation(struct strbuf *out);
+/* What an expression is matched with: the text, or a copy of it in `copy` in which characters that PCRE2 may not know are
+   others with their properties and lengths (tok_newer.def). */
+hilo_status tok_match_text(struct str text, struct strbuf *copy, struct str *out);
+/* The character itself where PCRE2 and utf8proc know it. */
+uint32_t tok_known(uint32_t c);
 /* Limits of an expression on a text of n bytes; NULL when memory is exhausted. */
 pcre2_match_context *tok_match_limits(size_t n);
 hilo_status tok_match_failed(struct diag_list *d, int code);

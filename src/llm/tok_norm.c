@@ -181,14 +181,56 @@ pcre2_match_context *tok_match_limits(size_t n) {
     return limits;
 }
 
+static const struct { uint32_t first, last, like; } newer[] = {
+#define RANGE(first, last, like) {first, last, like},
+#include "llm/tok_newer.def"
+};
+
+uint32_t tok_known(uint32_t c) {
+    size_t from = 0, to = sizeof newer / sizeof *newer;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (c > newer[middle].last)
+            from = middle + 1;
+        else if (c < newer[middle].first)
+            to = middle;
+        else
+            return newer[middle].like;
+    }
+    return c;
+}
+
+hilo_status tok_match_text(struct str text, struct strbuf *copy, struct str *out) {
+    *out = text;
+    copy->n = 0;
+    for (size_t i = 0, n; i < text.n; i += n) {
+        uint32_t c;
+        unsigned char first = (unsigned char)text.p[i];
+        n = first < 0xE0 ? 1 : llm_utf8(text.p + i, text.p + text.n, &c);
+        n = n ? n : 1;
+        if (n < 3 || tok_known(c) == c)
+            continue;
+        if (!copy->n)
+            strbuf_str(copy, text);
+        if (copy->failed)
+            return HILO_RESOURCE_EXHAUSTED;
+        utf8proc_encode_char((utf8proc_int32_t)tok_known(c), (utf8proc_uint8_t *)copy->p + i);
+        *out = (struct str){copy->p, copy->n};
+    }
+    return HILO_OK;
+}
+
 static hilo_status replace_matches(struct str in, const struct tok_norm *norm, size_t most, struct diag_list *d,
                                    struct strbuf *out) {
     pcre2_match_data *match = pcre2_match_data_create(1, NULL);
     pcre2_match_context *limits = tok_match_limits(in.n);
-    hilo_status status = match && limits ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+    struct strbuf copy;
+    struct str text;
+    strbuf_init(&copy, out->al);
+    hilo_status status = match && limits ? tok_match_text(in, &copy, &text) : HILO_RESOURCE_EXHAUSTED;
     size_t from = 0;
     for (size_t at = 0; status == HILO_OK && at <= in.n && out->n <= most;) {
-        int code = pcre2_match(norm->code, (PCRE2_SPTR)in.p, in.n, at, 0, match, limits);
+        int code = pcre2_match(norm->code, (PCRE2_SPTR)text.p, text.n, at, 0, match, limits);
         if (code == PCRE2_ERROR_NOMATCH)
             break;
         if (code < 0) {
@@ -205,6 +247,7 @@ static hilo_status replace_matches(struct str in, const struct tok_norm *norm, s
         at = from = span[1];
     }
     strbuf_putn(out, in.p + from, in.n - from);
+    strbuf_free(&copy);
     pcre2_match_context_free(limits);
     pcre2_match_data_free(match);
     return status;
@@ -212,30 +255,32 @@ static hilo_status replace_matches(struct str in, const struct tok_norm *norm, s
 
 /* ---- SentencePiece's rules --------------------------------------------------------------------- */
 
-/* What the shortest key that begins `s` becomes; false if no key does. The units are those of darts-clone
-   (github.com/s-yata/darts-clone, include/darts.h). */
-static bool look_up(const struct tok_charsmap *m, struct str s, struct str *out) {
-    size_t at = 0;
+/* The length of the shortest or longest key that begins `s`, and what it becomes; 0 if no key does. The units are those of
+   darts-clone (github.com/s-yata/darts-clone, include/darts.h). */
+static size_t look_up(const struct tok_charsmap *m, struct str s, bool longest, struct str *out) {
+    size_t at = 0, found = 0;
     if (m->nunits == 0)
-        return false;
+        return 0;
     for (size_t i = 0; i <= s.n; i++) {
         uint32_t unit = m->units[at], offset = unit >> 10 << ((unit & 512) >> 6);
         at ^= offset;
         if (i && unit >> 8 & 1 && at < m->nunits) {
             size_t value = m->units[at] & 0x7FFFFFFF;
             if (value > m->strings.n)
-                return false;
+                return found;
             const char *p = m->strings.p + value, *end = memchr(p, 0, m->strings.n - value);
             *out = (struct str){p, end ? (size_t)(end - p) : m->strings.n - value};
-            return true;
+            found = i;
+            if (!longest)
+                return found;
         }
         if (i == s.n || s.p[i] == '\0')
-            return false;
+            return found;
         at ^= (unsigned char)s.p[i];
         if (at >= m->nunits || (m->units[at] & 0x800000FF) != (unsigned char)s.p[i])
-            return false;
+            return found;
     }
-    return false;
+    return found;
 }
 
 /* HF's Precompiled: a short grapheme as a whole, else each character. */
@@ -250,16 +295,32 @@ static void map_all(const struct tok_charsmap *m, struct str in, size_t most, st
         while (n && (k = llm_utf8(in.p + end, in.p + in.n, &next)) != 0 &&
                !utf8proc_grapheme_break_stateful((utf8proc_int32_t)last, (utf8proc_int32_t)next, &state))
             end += k, last = next;
-        if (end - from < SHORT && look_up(m, (struct str){in.p + from, end - from}, &to)) {
+        if (end - from < SHORT && look_up(m, (struct str){in.p + from, end - from}, false, &to)) {
             strbuf_str(out, to);
             continue;
         }
         for (size_t i = from; i < end; i += n) {
             n = llm_utf8(in.p + i, in.p + end, &last);
             n = n ? n : 1;
-            bool known = look_up(m, (struct str){in.p + i, n}, &to);
+            bool known = look_up(m, (struct str){in.p + i, n}, false, &to) != 0;
             strbuf_str(out, known ? to : (struct str){in.p + i, n});
         }
+    }
+}
+
+/* SentencePiece's Normalizer: the longest rule at each place, else the character. */
+static void map_longest(const struct tok_charsmap *m, struct str in, size_t most, struct strbuf *out) {
+    struct str to;
+    for (size_t from = 0, n; from < in.n && out->n <= most; from += n) {
+        uint32_t c;
+        struct str rest = {in.p + from, in.n - from};
+        n = look_up(m, rest, true, &to);
+        if (!n) {
+            n = llm_utf8(rest.p, rest.p + rest.n, &c);
+            n = n ? n : 1;
+            to = (struct str){rest.p, n};
+        }
+        strbuf_str(out, to);
     }
 }
 
@@ -288,7 +349,7 @@ static hilo_status apply(const struct tok_norm *norm, struct str text, size_t mo
         replace_all(text, norm->from, norm->to, most, out);
         return HILO_OK;
     case TOK_STRIP: strbuf_str(out, strip(text, norm->left, norm->right)); return HILO_OK;
-    case TOK_CHARSMAP: map_all(&norm->map, text, most, out); return HILO_OK;
+    case TOK_CHARSMAP: (norm->longest ? map_longest : map_all)(&norm->map, text, most, out); return HILO_OK;
     default: change_all(norm->kind, text, out); return HILO_OK;
     }
 }

@@ -59,9 +59,14 @@ static hilo_status split(struct tok_encoder *e, size_t stage, struct str piece, 
     pcre2_match_data *match = pcre2_match_data_create(1, NULL);
     pcre2_match_context *limits = tok_match_limits(piece.n);
     size_t at = 0, from = 0; /* what is before `from` is done; the next match is looked for at `at` */
+    struct strbuf copy;
+    struct str text = piece;
+    strbuf_init(&copy, e->t->al);
     hilo_status status = match && limits ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+    if (status == HILO_OK && !s->literal)
+        status = tok_match_text(piece, &copy, &text);
     while (status == HILO_OK && at <= piece.n) {
-        int code = pcre2_match(s->code, (PCRE2_SPTR)piece.p, piece.n, at, 0, match, limits);
+        int code = pcre2_match(s->code, (PCRE2_SPTR)text.p, text.n, at, 0, match, limits);
         if (code == PCRE2_ERROR_NOMATCH)
             break;
         if (code < 0) {
@@ -81,6 +86,7 @@ static hilo_status split(struct tok_encoder *e, size_t stage, struct str piece, 
             status = add_part(e, &cut, begin, end, true);
         from = at = end;
     }
+    strbuf_free(&copy);
     pcre2_match_context_free(limits);
     pcre2_match_data_free(match);
     if (status == HILO_OK)
@@ -198,7 +204,7 @@ static uint32_t before(struct str text, size_t at, size_t *first) {
 
 /* A character of a word, as regular expressions define it. */
 static bool is_word(uint32_t c) {
-    switch (utf8proc_category((utf8proc_int32_t)c)) {
+    switch (utf8proc_category((utf8proc_int32_t)tok_known(c))) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
     case UTF8PROC_CATEGORY_LT:

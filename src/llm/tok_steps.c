@@ -1,6 +1,8 @@
 /* Reading the normalizer and the pre-tokenizer of tokenizer.json: see tokenizer.h. */
 #include "llm/tok_core.h"
 
+#include <stdio.h>
+
 /* GPT-2's splits, for files that do not spell them out. */
 static const char gpt2_split[] = "'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
@@ -30,6 +32,24 @@ hilo_status tok_each(struct tok_load *l, const char *what, const char *list,
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
+/* Copies the beginning of \p{NAME} at `at`, up to the name, whose place it returns. PCRE2 understands the name of a script as
+   its extensions, other libraries as the script itself (`sc:`), so that U+3001 is not Han. Other properties cannot have the
+   prefix. */
+static size_t write_property(struct str s, size_t at, struct strbuf *out) {
+    const char *end = memchr(s.p + at, '}', s.n - at);
+    size_t n = end ? (size_t)(end - s.p) - at : 0, name = at + 3 + (n > 3 && s.p[at + 3] == '^');
+    char probe[64];
+    int code, length = 0;
+    if (n > name - at && n < 48)
+        length = snprintf(probe, sizeof probe, "\\p{sc:%.*s}", (int)(n - (name - at)), s.p + name);
+    PCRE2_SIZE where;
+    pcre2_code *re = length ? pcre2_compile((PCRE2_SPTR)probe, (size_t)length, PCRE2_UTF, &code, &where, NULL) : NULL;
+    strbuf_putn(out, s.p + at, name - at);
+    strbuf_puts(out, re ? "sc:" : "");
+    pcre2_code_free(re);
+    return name;
+}
+
 /* Writes an expression with \s as White_Space: PCRE2 adds U+180E, which is none any more. In a class, its members. */
 static void write_expression(struct str s, struct strbuf *out) {
     bool in_class = false;
@@ -41,6 +61,8 @@ static void write_expression(struct str s, struct strbuf *out) {
         } else if (escape && s.p[i + 1] == 'S' && !in_class) {
             strbuf_puts(out, "[^" SPACES "]");
             i++;
+        } else if (escape && i + 2 < s.n && (s.p[i + 1] | 32) == 'p' && s.p[i + 2] == '{') {
+            i = write_property(s, i, out) - 1;
         } else if (escape) {
             strbuf_putn(out, s.p + i++, 2);
         } else {
@@ -113,8 +135,8 @@ struct str tok_base64(struct arena *a, struct str s) {
 }
 
 /* `precompiled_charsmap`: the bytes of the double array as a number of 32 bits, the array, the strings; little endian. */
-static hilo_status add_charsmap(struct tok_load *l, const json_t *text) {
-    struct tok_norm norm = {.kind = TOK_CHARSMAP};
+static hilo_status add_charsmap(struct tok_load *l, const json_t *text, bool longest) {
+    struct tok_norm norm = {.kind = TOK_CHARSMAP, .longest = longest};
     if (json_is_null(text) || json_string_length(text) == 0)
         return json_is_string(text) || json_is_null(text) ? HILO_OK : TOK_FAIL(l, "'normalizer' has no 'precompiled_charsmap'");
     struct str s = tok_base64(l->a, (struct str){json_string_value(text), json_string_length(text)});
@@ -176,7 +198,7 @@ static hilo_status load_norm(struct tok_load *l, const json_t *v) {
     if (strcmp(type, "BertNormalizer") == 0)
         return add_bert(l, o);
     if (strcmp(type, "Precompiled") == 0)
-        return add_charsmap(l, json_object_get(v, "precompiled_charsmap"));
+        return add_charsmap(l, json_object_get(v, "precompiled_charsmap"), llm_json_bool(o, "longest", false));
     if (strcmp(type, "ByteLevel") == 0) /* tokens are looked up by their bytes anyway */
         return HILO_OK;
     return TOK_FAIL(l, "'normalizer' of type %s is not known to this version", type);
@@ -196,7 +218,7 @@ static hilo_status add_stage(struct tok_load *l, struct tok_stage stage) {
 /* Splits that follow a ByteLevel see its alphabet. */
 static hilo_status add_split(struct tok_load *l, struct str pattern, bool literal, enum tok_behavior behavior, bool invert) {
     struct llm_tok *t = l->t;
-    struct tok_stage stage = {.kind = TOK_SPLIT, .behavior = behavior, .invert = invert};
+    struct tok_stage stage = {.kind = TOK_SPLIT, .behavior = behavior, .invert = invert, .literal = literal};
     if (l->after_byte_level && !t->mapped) {
         t->mapped = true;
         HILO_TRY(add_stage(l, (struct tok_stage){.kind = TOK_ALPHABET}));

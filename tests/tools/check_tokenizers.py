@@ -108,7 +108,7 @@ def check(hilo, path, lines):
             bad |= compare(f"{name} by llama.cpp", given, encode(hilo, path, given, False), ids)
         of = reference(path)
         if path.suffix == ".tiktoken" or "tekken" in path.name or ".model" in path.name: # they take no text for a special token
-            lines = [text.replace("<", "(") for text in lines]
+            lines = [text.replace("<", "(").replace("[", "(") for text in lines]
         for special in (False, True) if of else ():
             want = [of(text, special) for text in lines]
             if want[0] is not None:
