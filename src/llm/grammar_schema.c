@@ -1,6 +1,9 @@
 /* Grammars of JSON schemas: see grammar.h. What a grammar cannot express is refused by name, so that an answer always obeys. */
 #include "llm/grammar.h"
 
+#include "llm/grammar_text.h"
+
+#include <math.h>
 #include <stdio.h>
 
 enum { SCHEMA_DEPTH = 64, SCHEMA_RULES = 20000, SCHEMA_REFS = 256, SCHEMA_PROPERTIES = 1000 };
@@ -88,7 +91,9 @@ static bool known_keyword(const char *key) {
                                         "definitions", "title",       "description", "default",
                                         "examples",    "$schema",     "$id",         "$comment",
                                         "strict",      "deprecated",  "readOnly",    "writeOnly",
-                                        "name",        "nullable"};
+                                        "name",        "nullable",    "pattern",     "format",
+                                        "minimum",     "maximum",     "allOf",       "exclusiveMinimum",
+                                        "exclusiveMaximum"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(key, known[i]) == 0)
             return true;
@@ -123,11 +128,67 @@ static void put_bounds(struct strbuf *out, long long least, long long most) {
 /* ---- types ----------------------------------------------------------------------------------- */
 
 static hilo_status put_string(struct schema *s, struct strbuf *out, const json_t *schema) {
+    const json_t *pattern = json_object_get(schema, "pattern"), *format = json_object_get(schema, "format");
+    const char *expression = json_string_value(pattern);
     long long least, most;
+    if (format && !(expression = json_is_string(format) ? grammar_format(json_string_value(format)) : NULL))
+        return diag_error(s->d, HILO_INVALID_ARGUMENT, "the JSON schema has the 'format' '%.40s', which is not supported",
+                          json_is_string(format) ? json_string_value(format) : "?");
+    if ((pattern && !json_is_string(pattern)) || (pattern && format))
+        return refuse(s, "pattern");
     HILO_TRY(bounds(s, schema, "minLength", "maxLength", &least, &most));
+    if (expression && (json_object_get(schema, "minLength") || json_object_get(schema, "maxLength")))
+        return refuse(s, pattern ? "pattern' with 'minLength' or 'maxLength" : "format' with 'minLength' or 'maxLength");
+    if (expression) {
+        strbuf_puts(out, "\"\\\"\" (");
+        HILO_TRY(grammar_put_pattern(str_of(expression), s->d, out));
+        strbuf_puts(out, ") \"\\\"\" space");
+        return HILO_OK;
+    }
     strbuf_puts(out, "\"\\\"\" char");
     put_bounds(out, least, most);
     strbuf_puts(out, " \"\\\"\" space");
+    return HILO_OK;
+}
+
+/* Integers, or all numbers, within bounds, or of 15 digits before the point; of fractions those between the integers that the
+   bounds contain. */
+static hilo_status put_number(struct schema *s, struct strbuf *out, const json_t *schema, bool integers) {
+    enum { NBOUNDS = 4 };
+    static const struct { const char *key; bool upper, exclusive; } keys[NBOUNDS] = {
+        {"minimum", false, false}, {"maximum", true, false},
+        {"exclusiveMinimum", false, true}, {"exclusiveMaximum", true, true}};
+    double limit = 999999999999999.0, least = -limit, most = limit, low = -limit, high = limit;
+    bool bounded = false;
+    for (size_t i = 0; i < NBOUNDS; i++) {
+        const json_t *v = json_object_get(schema, keys[i].key);
+        double x = json_number_value(v);
+        if (v && (!json_is_number(v) || !isfinite(x)))
+            return refuse(s, keys[i].key);
+        if (!v)
+            continue;
+        bounded = true;
+        double whole = keys[i].upper ? floor(x) : ceil(x), next = keys[i].exclusive && whole == x ? keys[i].upper ? -1 : 1 : 0;
+        if (keys[i].upper) {
+            high = fmin(high, whole);
+            most = fmin(most, whole + next);
+        } else {
+            low = fmax(low, whole);
+            least = fmax(least, whole + next);
+        }
+    }
+    if (!bounded) {
+        strbuf_puts(out, integers ? "integer" : "number");
+        return HILO_OK;
+    }
+    if (least > most && (integers || low >= high))
+        return diag_error(s->d, HILO_INVALID_ARGUMENT, "the JSON schema has bounds without an integer between them");
+    strbuf_putc(out, '(');
+    if (integers)
+        grammar_put_integers((long long)least, (long long)most, out);
+    else
+        grammar_put_numbers((long long)least, (long long)most, (long long)low, (long long)high, out);
+    strbuf_puts(out, ") space");
     return HILO_OK;
 }
 
@@ -239,12 +300,14 @@ static hilo_status put_object(struct schema *s, struct strbuf *out, const json_t
 }
 
 static hilo_status put_type(struct schema *s, struct strbuf *out, const json_t *schema, const char *type) {
-    static const char *const plain[] = {"integer", "number", "boolean", "null"};
+    static const char *const plain[] = {"boolean", "null"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(type, plain[i]) == 0) {
             strbuf_puts(out, type);
             return HILO_OK;
         }
+    if (strcmp(type, "integer") == 0 || strcmp(type, "number") == 0)
+        return put_number(s, out, schema, *type == 'i');
     if (strcmp(type, "string") == 0)
         return put_string(s, out, schema);
     if (strcmp(type, "array") == 0)
@@ -321,6 +384,8 @@ static hilo_status put_schema(struct schema *s, struct strbuf *out, const json_t
         return put_json(s, out, v, " space");
     if ((v = json_object_get(schema, "enum")))
         return put_enum(s, out, v);
+    if ((v = json_object_get(schema, "allOf"))) /* of one schema, as generators write references with a description */
+        return json_array_size(v) == 1 && !type ? put_any(s, out, v) : refuse(s, "allOf");
     if ((v = json_object_get(schema, "anyOf")) || (v = json_object_get(schema, "oneOf")))
         return put_any(s, out, v);
     if (json_is_array(type)) {
@@ -349,6 +414,12 @@ static hilo_status put_schema(struct schema *s, struct strbuf *out, const json_t
         return put_object(s, out, schema);
     if (json_object_get(schema, "items") || json_object_get(schema, "prefixItems"))
         return put_array(s, out, schema);
+    static const struct { const char *key, *type; } implied[] = {
+        {"minLength", "string"}, {"maxLength", "string"}, {"pattern", "string"}, {"format", "string"}, {"minimum", "number"},
+        {"maximum", "number"}, {"exclusiveMinimum", "number"}, {"exclusiveMaximum", "number"}};
+    for (size_t i = 0; i < sizeof implied / sizeof *implied; i++)
+        if (json_object_get(schema, implied[i].key))
+            return put_type(s, out, schema, implied[i].type);
     strbuf_puts(out, "value");
     return HILO_OK;
 }

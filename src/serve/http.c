@@ -96,6 +96,8 @@ static void add_headers(const struct mhd *m, struct MHD_Response *r, const struc
         m->add_response_header(r, "Cache-Control", "no-cache");
     if (a->retry)
         m->add_response_header(r, "Retry-After", "1");
+    if (a->status == 405 || a->status == 204)
+        m->add_response_header(r, "Allow", a->allow);
     if (a->status == 401)
         m->add_response_header(r, "WWW-Authenticate", "Bearer");
     if (a->allowed_origin) {

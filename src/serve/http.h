@@ -25,6 +25,7 @@ struct http_answer {
     void *user;
     const char *allowed_origin; /* of CORS; NULL = none */
     bool retry;                 /* with Retry-After */
+    const char *allow;          /* methods, for 405 and 204; static storage */
 };
 
 struct http_options {

@@ -183,6 +183,8 @@ static void answer(struct call *c) {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
         bool same = leads_to(path, &routes[i]);
         path_known |= same;
+        if (same)
+            c->answer->allow = strcmp(routes[i].method, "GET") == 0 ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
         if (same && strcmp(strcmp(method, "HEAD") == 0 ? "GET" : method, routes[i].method) == 0)
             found = &routes[i];
     }

@@ -158,6 +158,93 @@ static void random_text(const struct fixture *f, const struct llm_grammar *g, ui
     test_free(logits);
 }
 
+/* Texts of strings by expressions and formats, and of numbers by bounds. */
+static void test_values(void **state) {
+    static const struct { const char *schema, *good, *bad; } cases[] = { /* texts are separated by blanks */
+        {"{'type':'integer','minimum':3,'maximum':117}", "3 9 10 99 100 109 110 117", "0 2 118 120 200 1000 03 -3 3.0"},
+        {"{'type':'integer','minimum':-20,'maximum':5}", "-20 -19 -9 -1 0 5", "-21 -0 6 -200 10"},
+        {"{'type':'integer','exclusiveMinimum':-3,'exclusiveMaximum':0}", "-2 -1", "-3 0 1"},
+        {"{'type':'integer','minimum':0.5}", "1 2 999999999999999", "0 -1 1000000000000000"},
+        {"{'type':'integer','maximum':-100}", "-100 -999 -1000", "-99 -1 0 100"},
+        {"{'type':'number','minimum':0,'exclusiveMaximum':1}", "0 0.5 0.9999", "1 1.5 -0.5 0."},
+        {"{'type':'number','minimum':-1.5,'maximum':2}", "-1 -0.5 0 1.25 2", "-1.25 2.5 3 -2"},
+        {"{'exclusiveMinimum':0,'maximum':12}", "0.1 11.9 12", "0 12.1 -0.1"},
+        {"{'type':'string','pattern':'^[a-c]{2}-\\\\d+$'}", "\"ab-1\" \"cc-123\"", "\"a-1\" \"ab-\" \"xab-1\" \"ab-1x\""},
+        {"{'type':'string','pattern':'b(c|dd?)e*?'}", "\"abc\" \"bd\" \"xbddeey\"", "\"b\" \"ab\""},
+        {"{'pattern':'^(?:x|[^a-y\\\\s])\\\\.$|^q'}", "\"x.\" \"z.\" \"qqq\"", "\"a.\" \"xx\" \"aq\" 5"},
+        {"{'type':'string','pattern':'^[!-~]$'}", "\"!\" \"#\" \"~\"", "\"\"\" \"\\\" \"ab\""},
+        {"{'type':'string','pattern':'^[\\\"n]\\\\\\\\\\n$'}", "\"\\\"\\\\\\n\" \"n\\\\\\n\"", "\"\"\\\\\\n\""},
+        {"{'type':'string','pattern':'^\\\\u00e9.$'}", "\"\u00e9x\" \"\u00e9\u4e2d\"", "\"ex\" \"\u00e9\""},
+        {"{'type':'string','format':'date'}",
+         "\"2026-11-30\" \"0001-02-28\"", "\"2026-11-31\" \"2026-13-01\" \"2026-02-30\" \"26-1-1\""},
+        {"{'type':'string','format':'date-time'}",
+         "\"2026-01-31T23:59:00Z\" \"2026-01-31T00:00:00.5+01:00\"", "\"2026-01-31\""},
+        {"{'type':'string','format':'uuid'}", "\"123e4567-e89b-12d3-a456-426614174000\"", "\"123e4567\""},
+        {"{'type':'string','format':'ipv4'}", "\"127.0.0.1\" \"255.255.255.255\"", "\"256.0.0.1\" \"1.2.3\" \"01.2.3.4\""},
+        {"{'type':'string','format':'email'}", "\"a.b@example.org\"", "\"a@b\" \"a\""},
+        {"{'type':'string','format':'uri'}", "\"https://a.org/x?y=1#z\"", "\"a.org\""},
+        {"{'type':'string','format':'duration'}", "\"P1D\" \"PT5M\"", "\"P\" \"PT\""},
+        {"{'$defs':{'a':{'type':'integer','minimum':7}},'allOf':[{'$ref':'#/$defs/a'}],'description':'d'}", "7 8", "6"},
+        {"{'type':['integer','null'],'maximum':3}", "3 null", "4 \"a\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char schema[256], text[256];
+        struct diag_list d;
+        struct llm_grammar *g;
+        struct strbuf made;
+        snprintf(schema, sizeof schema, "%s", cases[i].schema);
+        for (char *p = schema; *p; p++)
+            *p = *p == '\'' ? '"' : *p;
+        json_t *one = json_loads(schema, 0, NULL);
+        assert_non_null(one);
+        diag_init(&d, mem_system_allocator());
+        strbuf_init(&made, d.al);
+        assert_int_equal(llm_grammar_schema(one, &d, &made), HILO_OK);
+        assert_int_equal(parse(made.p, &g), HILO_OK);
+        for (int good = 0; good < 2; good++) {
+            snprintf(text, sizeof text, "%s", good ? cases[i].good : cases[i].bad);
+            for (char *p = strtok(text, " "); p; p = strtok(NULL, " "))
+                if ((verdict(g, p) == 'y') != good)
+                    fail_msg("%s: %s", cases[i].schema, p);
+        }
+        llm_grammar_free(g);
+        strbuf_free(&made);
+        json_decref(one);
+        diag_clear(&d);
+    }
+}
+
+/* What is not obeyed is refused by name. */
+static void test_refused_schemas(void **state) {
+    static const struct { const char *schema, *why; } cases[] = {
+        {"{\"pattern\":\"(?=a)\"}", "an assertion"}, {"{\"pattern\":\"a\\\\1\"}", "an escape of another kind"},
+        {"{\"pattern\":\"a^b\"}", "in another place"}, {"{\"pattern\":\"(a\"}", "a group without an end"},
+        {"{\"pattern\":\"a)\"}", "')' without a group"}, {"{\"pattern\":\"[a\"}", "a class without an end"},
+        {"{\"pattern\":\"[z-a]\"}", "such a class"}, {"{\"pattern\":\"[\\\\D]\"}", "such a class"},
+        {"{\"pattern\":\"a{\"}", "'{' as a character"}, {"{\"pattern\":\"\\\\u12\"}", "ends early"},
+        {"{\"pattern\":\"a\",\"minLength\":2}", "'pattern' with 'minLength'"}, {"{\"format\":\"iri\"}", "the 'format' 'iri'"},
+        {"{\"minimum\":5,\"maximum\":4}", "bounds without an integer"}, {"{\"minimum\":1e300}", "bounds without an integer"},
+        {"{\"type\":\"integer\",\"minimum\":\"a\"}", "'minimum'"}, {"{\"allOf\":[{},{}]}", "'allOf'"},
+        {"{\"multipleOf\":2}", "'multipleOf'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct diag_list d;
+        struct strbuf made;
+        json_t *schema = json_loads(cases[i].schema, 0, NULL);
+        assert_non_null(schema);
+        diag_init(&d, mem_system_allocator());
+        strbuf_init(&made, d.al);
+        assert_int_equal(llm_grammar_schema(schema, &d, &made), HILO_INVALID_ARGUMENT);
+        if (!strstr(d.first->message, cases[i].why))
+            fail_msg("'%s' expected in: %s", cases[i].why, d.first->message);
+        strbuf_free(&made);
+        json_decref(schema);
+        diag_clear(&d);
+    }
+}
+
 static void test_schemas(void **state) {
     static const char *const schemas[] = {
         "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\"b\\\"\\n\":{\"type\":\"boolean\"},\"c\":"
@@ -166,6 +253,7 @@ static void test_schemas(void **state) {
         "{\"type\":\"array\",\"items\":{\"type\":\"string\",\"maxLength\":5},\"maxItems\":3}",
         "{\"type\":\"number\"}", "{\"enum\":[\"a\",\"\\u00e9\",{\"x\":[1,2]},null]}",
         "{\"$defs\":{\"t\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/t\"},\"maxItems\":2}},\"$ref\":\"#/$defs/t\"}",
+        "{\"type\":\"array\",\"items\":{\"pattern\":\"^[^a-z]{1,3}\\\\W[\\\\x00-z]$\"},\"maxItems\":2}",
     };
     const struct fixture *f = *state;
     struct strbuf made, text;
@@ -247,7 +335,8 @@ static int tear_down(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accepts), cmocka_unit_test(test_refused), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_schemas), cmocka_unit_test(test_mask),
+        cmocka_unit_test(test_schemas), cmocka_unit_test(test_values), cmocka_unit_test(test_refused_schemas),
+        cmocka_unit_test(test_mask),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -7,12 +7,14 @@ HILO_TEST_LONG in the environment: 10,000 requests of all kinds instead of 300.
 """
 import base64
 import concurrent.futures
+import datetime
 import http.client
 import json
 import math
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import socket
@@ -324,6 +326,10 @@ def test_paths(s):
         assert s.good(path + "/") == s.good(path)
     ask = {"prompt": "a", "max_tokens": 2, "temperature": 0}
     assert s.good("/v1/completions/", ask)["choices"] == s.good("/v1/completions", ask)["choices"]
+    for path, method, allow in (("/v1/completions", "GET", "POST, OPTIONS"), ("/health", "DELETE", "GET, HEAD, OPTIONS")):
+        s.bad(405, path, method=method)
+        assert s.headers["Allow"] == allow
+        assert s.ask(path, method="OPTIONS")[0] == 204 and s.headers["Allow"] == allow
     for path in ("/v1/models//", "/v1/completion", "//", "/v1/modelsx"):
         s.bad(404, path)
 
@@ -371,6 +377,9 @@ SCHEMAS = [
     {"type": ["string", "null"], "maxLength": 4},
     {"type": "object", "additionalProperties": {"type": "boolean"}},
     {"type": "array", "prefixItems": [{"type": "boolean"}, {"enum": ["é", "你"]}]},
+    {"type": "object", "properties": {"id": {"type": "string", "pattern": "^[A-Z]{2}-\\d{1,6}$"}, "n": {
+        "type": "integer", "minimum": -5, "maximum": 120}, "x": {"type": "number", "exclusiveMinimum": 0}, "day": {
+            "type": "string", "format": "date"}}, "required": ["id", "n", "day"]},
 ]
 
 
@@ -393,7 +402,10 @@ def obeys(v, s, root):
     if not any(isinstance(v, kinds[t]) and (t == "boolean" or not isinstance(v, bool)) for t in types):
         return False
     if isinstance(v, str):
-        return len(v) <= s.get("maxLength", 99)
+        return len(v) <= s.get("maxLength", 99) and re.search(s.get("pattern", ""), v) is not None and (
+            "format" not in s or datetime.date.fromisoformat(v) is not None)
+    if isinstance(v, (int, float)) and not isinstance(v, bool):
+        return s.get("minimum", v) <= v <= s.get("maximum", v) and v > s.get("exclusiveMinimum", v - 1)
     if isinstance(v, list):
         items = s.get("prefixItems") or [s["items"]] * len(v)
         return s.get("minItems", 0) <= len(v) <= s.get("maxItems", 99) and len(v) == len(items) and all(
@@ -422,7 +434,7 @@ def test_schemas(s):
     v = s.good("/v1/completions", {"prompt": "x", "grammar": 'root ::= ("ab" | [0-9]{3}) "!"', "max_tokens": 20})
     v = v["choices"][0]["text"]
     assert v == "ab!" or (len(v) == 4 and v[:3].isdigit() and v[3] == "!"), v
-    for schema, what in (({"type": "string", "pattern": "a+"}, "pattern"), ({"type": "thing"}, "thing"),
+    for schema, what in (({"type": "string", "pattern": "(?=a)"}, "pattern"), ({"type": "thing"}, "thing"),
                          ({"$ref": "#/none"}, "none")):
         e = s.bad(400, "/v1/chat/completions", {"messages": user("x")} | form(schema))
         assert what in e["message"]
