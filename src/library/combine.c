@@ -215,3 +215,27 @@ bool combine_neutral(const struct combine *c, const void *element) {
     fp_decode_n_f64(t->fp, element, &value, 1);
     return c->op == IR_MULTIPLY ? value == 1 : c->op == IR_ADD && value == 0;
 }
+
+bool combine_start(const struct combine *c, void *element) {
+    static const struct {
+        enum ir_dtype dtype;
+        uint64_t add, multiply, maximum, minimum; /* a sum of -0 and x is x, also where x is a zero */
+    } starts[] = {
+        {IR_F32_T, 0x80000000, 0x3F800000, 0xFF800000, 0x7F800000},
+        {IR_F64_T, UINT64_C(1) << 63, UINT64_C(0x3FF) << 52, UINT64_C(0xFFF) << 52, UINT64_C(0x7FF) << 52},
+        {IR_I32_T, 0, 1, 0x80000000, 0x7FFFFFFF},
+        {IR_UI32_T, 0, 1, 0, UINT32_MAX},
+    };
+    for (size_t i = 0; c->rows && i < sizeof starts / sizeof *starts; i++) {
+        if (starts[i].dtype != c->dtype)
+            continue;
+        uint64_t bits = c->op == IR_ADD        ? starts[i].add
+                        : c->op == IR_MULTIPLY ? starts[i].multiply
+                        : c->op == IR_MAXIMUM  ? starts[i].maximum
+                                               : starts[i].minimum;
+        uint32_t half = (uint32_t)bits;
+        memcpy(element, c->bytes == sizeof half ? (const void *)&half : &bits, c->bytes);
+        return true;
+    }
+    return false;
+}
