@@ -195,3 +195,15 @@ hilo_status gpu_event_wait(struct gpu *g, struct gpu_event *e, struct diag_list 
     (void)g->driver->cuEventDestroy(e);
     return status;
 }
+
+hilo_status gpu_event_move(struct gpu *g, struct gpu_event *e, struct diag_list *d) {
+    HILO_TRY(gpu_enter(g, d));
+    return GPU_CALL(g->driver, d, cuEventRecord, e, g->stream);
+}
+
+void gpu_event_free(struct gpu *g, struct gpu_event *e) {
+    if (!e)
+        return;
+    (void)g->driver->cuCtxSetCurrent(g->context);
+    (void)g->driver->cuEventDestroy(e);
+}

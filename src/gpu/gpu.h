@@ -59,10 +59,14 @@ struct gpu_library {
 };
 hilo_status gpu_library(struct gpu *g, const struct gpu_library *library, struct diag_list *d, void **out);
 
-/* An event after all that was enqueued so far, to wait for that alone. It ends with gpu_event_wait, before gpu_close. */
+/* An event after all that was enqueued so far, to wait for that alone. It ends with gpu_event_wait or gpu_event_free, before
+   gpu_close. */
 struct gpu_event;
 hilo_status gpu_event_record(struct gpu *g, struct diag_list *d, struct gpu_event **out);
 hilo_status gpu_event_wait(struct gpu *g, struct gpu_event *e, struct diag_list *d);
+/* Moves it after all that was enqueued so far; ends it without a wait (NULL is fine). */
+hilo_status gpu_event_move(struct gpu *g, struct gpu_event *e, struct diag_list *d);
+void gpu_event_free(struct gpu *g, struct gpu_event *e);
 
 /* ---- memory (memory.c) ------------------------------------------------------------------------- */
 

@@ -33,7 +33,7 @@ hilo_executable *rt_executable_share(hilo_executable *exe) {
         .code_bytes = base->code_bytes,
         .features = base->features, .machine = base->machine, .foreign = base->foreign,
         .divided = base->divided, .nuses = base->nuses, .first_use = base->first_use,
-        .segments = base->segments, .nsegments = base->nsegments,
+        .segments = base->segments, .nsegments = base->nsegments, .two_sided = base->two_sided,
         .in_device_constants = base->in_device_constants,
         .on_device = base->on_device, .device_constants = base->device_constants,
         .in_block = {base->in_block[PLAN_HOST], base->in_block[PLAN_DEVICE]},

@@ -100,8 +100,10 @@ hilo_status rt_executable_ready(hilo_executable *exe, struct diag_list *d) {
         !mem_add(all, plan_temp_bytes(p, PLAN_DEVICE), &all))
         return HILO_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; i < p->nsteps; i++)
-        if (p->steps[i].kind == PLAN_KERNEL && !p->steps[i].kernel->gpu.threads && scratch < p->steps[i].kernel->scratch_bytes)
-            scratch = p->steps[i].kernel->scratch_bytes;
+        if (p->steps[i].kind == PLAN_KERNEL && !p->steps[i].kernel->gpu.threads) {
+            exe->two_sided = exe->on_device;
+            scratch = scratch < p->steps[i].kernel->scratch_bytes ? p->steps[i].kernel->scratch_bytes : scratch;
+        }
     find_patches(exe);
     if (exe->on_device)
         find_segments(exe);

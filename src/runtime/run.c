@@ -248,8 +248,10 @@ static hilo_status run_plan(struct run *r, hilo_buffer *const *inputs) {
     launch_fail(r, status);
     launch_abandon(r->launch, r->process); /* before its memory is free */
     run_release_init(r);
-    r->pending |= r->exe->on_device && (r->o->timing || status != HILO_OK || timed);
+    r->pending.all |= r->exe->on_device && (r->o->timing || status != HILO_OK || timed);
     hilo_status waited = step_wait(r); /* the frame's memory is free for the next run */
+    gpu_event_free(r->client->gpu, r->pending.event);
+    r->pending.event = NULL;
     status = status == HILO_OK ? waited : status;
     rt_guard_end(r->exe, timed, status, rt_now_ms() - r->begin);
     f->runs += status == HILO_OK && !observed && f->runs < RUN_WARM;

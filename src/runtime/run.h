@@ -48,6 +48,20 @@ struct run_frame {
     } *graphs;
 };
 
+/* Transfers that the host has not waited for: what of its memory they read or write. Those that came before the event need not
+   be waited for together with what was enqueued after it. */
+enum { RUN_TRANSFERS = 32 };
+struct run_transfers {
+    struct run_transfer {
+        const char *at;
+        size_t bytes;
+        bool writes;
+    } v[RUN_TRANSFERS];
+    uint32_t n, before; /* the first `before` of n came before the event */
+    struct gpu_event *event; /* NULL: there was none yet */
+    bool all;           /* the host waits for all that was enqueued, whatever it uses: more transfers, or no transfer at all */
+};
+
 struct run {
     hilo_executable *exe;
     const struct plan *plan;
@@ -73,7 +87,7 @@ struct run {
     uint32_t step;            /* that runs */
     uint64_t packs;           /* kernels that packed */
     uint64_t transfers, transferred_bytes;
-    bool pending;             /* copies between host and device that nothing has waited for */
+    struct run_transfers pending;
 };
 
 /* A frame from the executable or a new one; NULL when memory is exhausted. frame_put keeps it. */
@@ -103,8 +117,9 @@ hilo_status step_launch(struct run *r, const struct plan_step *s, void *const *v
 hilo_status step_transfer(struct run *r, const struct plan_step *s, void *const *v);
 /* Enqueues the steps of a segment, which begins at a step, as a graph; *done: false where that is not worth it yet. */
 hilo_status step_segment(struct run *r, uint32_t step, bool *done);
-/* Waits for copies from and to the host's memory. */
+/* Waits for transfers: for all; for those that use what a step of the host reads or writes. */
 hilo_status step_wait(struct run *r);
+hilo_status step_wait_for(struct run *r, const struct plan_step *s, void *const *v);
 /* Tells the caller of a step that began at `begin` (ms) and ends now. */
 void report_step_event(const struct run *r, const struct plan_step *s, double begin);
 /* Tells the caller of a task that began at `begin` and ends now. */

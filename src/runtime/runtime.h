@@ -211,6 +211,7 @@ struct hilo_executable {
     const char *foreign;        /* what this processor lacks to run it; NULL = nothing */
     uint32_t nuses, *first_use; /* of all steps; of each, in a frame */
     struct rt_segment *segments; /* by step, of a plan on a device; else NULL */
+    bool two_sided;              /* kernels of a plan on a device run on the host */
     uint32_t nsegments;
     struct rt_patches in_block[PLAN_SPACES], in_arguments, in_results, in_device_constants;
     struct rt_guard guard;

@@ -286,11 +286,14 @@ static hilo_status step_reference(struct run *r, const struct plan_step *s, void
     return status;
 }
 
-/* Overwrites what is dead after a step, so that reads of it are found. */
-static void poison_dead_buffers(const struct run *r, uint32_t step) {
+/* Overwrites what is dead after a step, so that reads of it are found; but for transfers, which may still read it. */
+static hilo_status poison_dead_buffers(struct run *r, uint32_t step) {
     const struct plan_dead *dead = &r->plan->dead[step];
+    if (dead->n)
+        HILO_TRY(step_wait(r));
     for (uint32_t i = 0; i < dead->n; i++)
         memset(r->frame->memory[PLAN_HOST] + dead->v[i].offset, TORTURE_DEAD, dead->v[i].bytes);
+    return HILO_OK;
 }
 
 /* ---- control --------------------------------------------------------------------------------- */
@@ -361,7 +364,7 @@ hilo_status run_steps(struct run *r, uint32_t from, uint32_t to) {
         if (failed || (r->session.process && eval_process_stopped(r->session.process)))
             return diag_error(r->d, HILO_ABORTED, "the run was stopped: %s", failed ? failed : "another process has failed");
         if (s->nuses && !plan_on_device(p, s) && !plan_is_transfer(p, s))
-            HILO_TRY(step_wait(r));
+            HILO_TRY(step_wait_for(r, s, v));
         if (s->kind >= PLAN_TEST) {
             i = step_next(r, s, v, i);
             continue;
@@ -369,7 +372,7 @@ hilo_status run_steps(struct run *r, uint32_t from, uint32_t to) {
         if (s->group && !told && step_group(r, s, r->exe->first_use + i)) {
             for (uint32_t end = i + s->group; i < end; i++)
                 if (TORTURE && p->dead)
-                    poison_dead_buffers(r, i);
+                    HILO_TRY(poison_dead_buffers(r, i));
             continue;
         }
         const struct rt_segment *segment = r->exe->segments && !told && !r->o->task ? &r->exe->segments[i] : NULL;
@@ -383,13 +386,13 @@ hilo_status run_steps(struct run *r, uint32_t from, uint32_t to) {
         double begin = told || r->o->task ? rt_now_ms() : 0;
         HILO_TRY(step_kinds[s->kind](r, s, v));
         if ((told || r->o->task) && (plan_on_device(p, s) || plan_is_transfer(p, s))) { /* else only its start is timed */
-            r->pending = true;
+            r->pending.all = true;
             HILO_TRY(step_wait(r));
         }
         if (r->poll.stopped)
             return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
         if (TORTURE && p->dead)
-            poison_dead_buffers(r, i);
+            HILO_TRY(poison_dead_buffers(r, i));
         if (r->o->task && is_task(s))
             report_task_event(r, begin);
         if (told)

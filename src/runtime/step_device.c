@@ -1,9 +1,19 @@
-/* Steps on a GPU: they are enqueued, several as one graph, and the host waits before it reads or writes what copies use. */
+/* Steps on a GPU: they are enqueued, several as one graph, and the host waits before it reads or writes what transfers use. */
 #include "runtime/device.h"
 #include "runtime/run.h"
 
 static char *scratch_of(const struct run *r) {
     return r->frame->memory[PLAN_DEVICE] + r->plan->memory[PLAN_DEVICE].block_bytes;
+}
+
+/* Before the device begins with a kernel: in a plan whose host computes beside it. */
+static hilo_status mark_transfers(struct run *r) {
+    struct run_transfers *x = &r->pending;
+    if (!r->exe->two_sided || x->before == x->n)
+        return HILO_OK;
+    HILO_TRY(x->event ? gpu_event_move(r->client->gpu, x->event, r->d) : gpu_event_record(r->client->gpu, r->d, &x->event));
+    x->before = x->n;
+    return HILO_OK;
 }
 
 /* In a graph, where one is given. */
@@ -29,6 +39,7 @@ static hilo_status launch(struct run *r, const struct plan_step *s, void *const 
 hilo_status step_launch(struct run *r, const struct plan_step *s, void *const *v) {
     const struct plan_library *l = s->kernel->library;
     void *stream;
+    HILO_TRY(mark_transfers(r));
     if (l && s->kernel->grid > 0) {
         HILO_TRY(gpu_stream(r->client->gpu, r->d, &stream));
         hilo_status status = l->run(l->state, stream, v, l->workspace_bytes ? scratch_of(r) : NULL, r->d);
@@ -41,7 +52,12 @@ hilo_status step_launch(struct run *r, const struct plan_step *s, void *const *v
 static hilo_status transfer(struct run *r, enum gpu_direction direction, void *to, const void *from, size_t bytes) {
     r->transfers++;
     r->transferred_bytes += bytes;
-    r->pending = true;
+    struct run_transfers *x = &r->pending;
+    bool writes = direction == GPU_TO_HOST;
+    if (x->n < RUN_TRANSFERS)
+        x->v[x->n++] = (struct run_transfer){writes ? to : from, bytes, writes};
+    else
+        x->all = true;
     return gpu_copy(r->client->gpu, direction, to, from, bytes, r->d);
 }
 
@@ -112,6 +128,7 @@ hilo_status step_segment(struct run *r, uint32_t step, bool *done) {
     x->ran = true;
     if (!*done)
         return HILO_OK;
+    HILO_TRY(mark_transfers(r));
     if (!x->graph)
         HILO_TRY(gpu_graph_new(r->client->gpu, r->d, &x->graph));
     gpu_graph_begin(x->graph);
@@ -123,9 +140,37 @@ hilo_status step_segment(struct run *r, uint32_t step, bool *done) {
     return gpu_graph_run(x->graph, r->d);
 }
 
+/* ---- waiting --------------------------------------------------------------------------------- */
+
 hilo_status step_wait(struct run *r) {
-    if (!r->pending)
+    struct run_transfers *x = &r->pending;
+    if (!x->n && !x->all)
         return HILO_OK;
-    r->pending = false;
+    x->n = x->before = 0;
+    x->all = false;
     return gpu_wait(r->client->gpu, r->d);
+}
+
+/* The host may go on with other memory. So it computes beside the device; and what has to be there before the device begins
+   with something long is behind an event of its own. */
+hilo_status step_wait_for(struct run *r, const struct plan_step *s, void *const *v) {
+    struct run_transfers *x = &r->pending;
+    uint32_t last = 0; /* 1 + the last transfer that it meets */
+    for (uint32_t i = 0; i < s->nuses && !x->all; i++) {
+        const struct plan_buffer *b = &r->plan->buffers[s->uses[i].buffer];
+        const char *at = v[i], *end = plan_is_value(b) ? at : at + b->bytes;
+        for (uint32_t k = last; k < x->n; k++)
+            if (at < x->v[k].at + x->v[k].bytes && x->v[k].at < end && (x->v[k].writes || s->uses[i].role != PLAN_IN))
+                last = k + 1;
+    }
+    if (x->all || last > x->before)
+        return step_wait(r);
+    if (!last)
+        return HILO_OK;
+    struct gpu_event *event = x->event;
+    x->event = NULL;
+    x->n -= x->before;
+    memmove(x->v, x->v + x->before, x->n * sizeof *x->v);
+    x->before = 0;
+    return gpu_event_wait(r->client->gpu, event, r->d);
 }

@@ -12,8 +12,9 @@
  * HILO_FAKE_CUDA_SM=90, HILO_FAKE_CUDA_NO_CUBINS=1, HILO_FAKE_CUDA_SEED=n,
  * HILO_FAKE_CUDA_PITCH=bytes that a row of a copy in a graph may have,
  * HILO_FAKE_CUDA_REPORT=file: a line is appended at the end,
- * "calls N failed N leaks N launches N uploads N downloads N bytes N peak N graphs N updates N", where bytes are those of
- * uploads and downloads; launches are of single kernels, graphs of graphs, updates of their nodes.
+ * "calls N failed N leaks N launches N uploads N downloads N bytes N peak N graphs N updates N waits N", where bytes are those
+ * of uploads and downloads; launches are of single kernels, graphs of graphs, updates of their nodes, waits for streams and
+ * events.
  * Leaks are told on standard error, too. */
 #include "gpu/cubin.h"
 #include "gpu/cuda.h"
@@ -104,7 +105,8 @@ static struct {
     uint64_t top, seed;
     size_t used, peak, memory;
     int retained, sticky, nstreams, nevents, ngraphs;
-    uint64_t calls, fail, failed, launches, uploads, downloads, bytes /* of both */, graphs, updates;
+    uint64_t calls, fail, failed, launches, uploads, downloads, bytes /* of both */, graphs, updates, waits;
+    uint64_t queued; /* work that was enqueued and is not done */
     struct allocation *allocations;
     struct pinned *pinned;
     struct module *modules;
@@ -201,6 +203,7 @@ static struct work *work_new(struct stream *s, enum kind kind, uint32_t nparams)
     *s->last = w;
     s->last = &w->next;
     s->enqueued++;
+    fake.queued++;
     return w;
 }
 
@@ -225,6 +228,7 @@ static void run_some(struct stream *s, uint64_t n) {
         if (!s->first)
             s->last = &s->first;
         s->done++;
+        fake.queued--;
         free(w->staged);
         free(w);
     }
@@ -238,6 +242,7 @@ static void run_perhaps(struct stream *s) {
 static void drop_all(struct stream *s) {
     for (struct work *w; (w = s->first) != NULL; free(w)) {
         s->first = w->next;
+        fake.queued--;
         free(w->staged);
     }
 }
@@ -265,6 +270,7 @@ static int cuStreamDestroy(void *stream) {
 
 static int cuStreamSynchronize(void *stream) {
     ENTER(true);
+    fake.waits++;
     run_some(stream, UINT64_MAX);
     return leave(fake.sticky);
 }
@@ -288,6 +294,7 @@ static int cuEventRecord(void *event, void *stream) {
 static int cuEventSynchronize(void *event) {
     ENTER(true);
     const struct event *e = event;
+    fake.waits++;
     if (e->stream && e->after > e->stream->done)
         run_some(e->stream, e->after - e->stream->done);
     return leave(fake.sticky);
@@ -943,7 +950,7 @@ EXPORT int fake_cuda_has_context(void) {
 EXPORT void fake_cuda_read(struct fake_cuda *out) {
     pthread_mutex_lock(&fake.lock);
     *out = (struct fake_cuda){fake.calls, fake.failed, count_live(), fake.launches, fake.graphs, fake.updates, fake.uploads,
-                              fake.downloads};
+                              fake.downloads, fake.waits, fake.queued};
     pthread_mutex_unlock(&fake.lock);
 }
 
@@ -960,9 +967,10 @@ __attribute__((destructor)) static void report(void) {
     if (!f)
         return;
     fprintf(f, "calls %llu failed %llu leaks %llu launches %llu uploads %llu downloads %llu bytes %llu peak %zu "
-               "graphs %llu updates %llu\n",
+               "graphs %llu updates %llu waits %llu\n",
             (unsigned long long)fake.calls, (unsigned long long)fake.failed, (unsigned long long)leaks,
             (unsigned long long)fake.launches, (unsigned long long)fake.uploads, (unsigned long long)fake.downloads,
-            (unsigned long long)fake.bytes, fake.peak, (unsigned long long)fake.graphs, (unsigned long long)fake.updates);
+            (unsigned long long)fake.bytes, fake.peak, (unsigned long long)fake.graphs, (unsigned long long)fake.updates,
+            (unsigned long long)fake.waits);
     fclose(f);
 }

@@ -12,6 +12,8 @@ struct fake_cuda {
     uint64_t live;            /* handles and allocations that were not freed */
     uint64_t launches, graphs, updates; /* of single kernels; of graphs; of their nodes */
     uint64_t uploads, downloads;
+    uint64_t waits;           /* of streams and events */
+    uint64_t queued;          /* work that was enqueued and is not done */
 };
 
 /* Lets the call after the next `after` ones fail, once; UINT64_MAX: none. */
