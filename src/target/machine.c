@@ -22,9 +22,10 @@ static const struct line {
     {"device", "ns, bytes/ns, operations/ns, bytes", 4,
      {AT(device.least_ns), AT(device.memory_rate), AT(device.compute_rate), AT(device_bytes)}},
     {"link", "ns, bytes/ns", 2, {AT(link_ns), AT(link_rate)}},
+    {"together", "two shares, at most 1", 2, {AT(processor_kept), AT(device_kept)}},
 #undef AT
 };
-enum { LINES = sizeof lines / sizeof *lines, ARGUMENTS = LINES, GPU, ALL };
+enum { LINES = sizeof lines / sizeof *lines, TOGETHER = LINES - 1, ARGUMENTS = LINES, GPU, ALL };
 static const char *const others[] = {[ARGUMENTS - LINES] = "arguments", [GPU - LINES] = "gpu"};
 
 static const char *line_name(int line) {
@@ -80,7 +81,7 @@ static bool read_line(int line, const char *at, const char *end, struct machine 
 hilo_status machine_read(struct str text, const char *name, struct diag_list *d, struct machine *out) {
     static const char *const expected[] = {[ARGUMENTS - LINES] = "host or device", [GPU - LINES] = "the name of a GPU, sm_90a"};
     unsigned seen = 0;
-    *out = (struct machine){.gpu = ""};
+    *out = (struct machine){.gpu = "", .processor_kept = 1, .device_kept = 1};
     const char *p = text.p, *end = text.p + text.n;
     for (uint32_t number = 1; p < end; number++) {
         const char *newline = memchr(p, '\n', (size_t)(end - p)), *stop = newline ? newline : end;
@@ -94,8 +95,8 @@ hilo_status machine_read(struct str text, const char *name, struct diag_list *d,
         if (!word.n)
             continue;
         if (line == ALL)
-            return diag_error(d, HILO_INVALID_ARGUMENT, "%s:%u: expected gpu, processor, device, link or arguments", name,
-                              number);
+            return diag_error(d, HILO_INVALID_ARGUMENT,
+                              "%s:%u: expected gpu, processor, device, link, together or arguments", name, number);
         if (!read_line(line, at, stop, out))
             return diag_error(d, HILO_INVALID_ARGUMENT, "%s:%u: expected after '%s': %s", name, number, line_name(line),
                               line < LINES ? lines[line].expected : expected[line - LINES]);
@@ -104,10 +105,13 @@ hilo_status machine_read(struct str text, const char *name, struct diag_list *d,
         seen |= 1u << line;
     }
     for (int line = 0; line < ALL; line++)
-        if (!(seen >> line & 1))
+        if (!(seen >> line & 1) && line != TOGETHER)
             return diag_error(d, HILO_INVALID_ARGUMENT, "%s: there is no line '%s'", name, line_name(line));
     for (const struct machine_unit *u = &out->processor; u; u = u == &out->processor ? &out->device : NULL)
         if (!(u->memory_rate > 0) || !(u->compute_rate > 0))
             return diag_error(d, HILO_INVALID_ARGUMENT, "%s: rates must be above 0", name);
+    for (const double *x = &out->processor_kept; x; x = x == &out->processor_kept ? &out->device_kept : NULL)
+        if (!(*x > 0) || *x > 1)
+            return diag_error(d, HILO_INVALID_ARGUMENT, "%s: after 'together' are shares above 0, at most 1", name);
     return HILO_OK;
 }

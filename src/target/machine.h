@@ -5,8 +5,10 @@
  *   device 4000 3352 66900 80e9  the same of the GPU, and bytes of its memory
  *   link 10000 50          of a transfer: ns that it takes at least, bytes/ns; `link 0 0`: memory is shared
  *   arguments host         where callers have their arguments and want their results: host or device
+ *   together 0.9 1         what the processor and the GPU keep of their operations/ns while both compute, at most 1
  *
- * each of which has to be there once, in any order, with comments after '#'. Numbers are 0 or from 0.001 to 1e18. */
+ * each of which has to be there once, but for the last, in any order, with comments after '#'. Numbers are 0 or from 0.001 to
+ * 1e18. */
 #ifndef HILO_TARGET_MACHINE_H
 #define HILO_TARGET_MACHINE_H
 
@@ -23,6 +25,7 @@ struct machine {
     struct machine_unit processor, device;
     double device_bytes;       /* of its memory */
     double link_ns, link_rate; /* of a transfer; rate 0 = there are none, memory is shared */
+    double processor_kept, device_kept; /* of compute_rate, while both compute */
     bool arguments_on_device;
 };
 

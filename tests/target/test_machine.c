@@ -23,7 +23,9 @@ static void good_files(void **state) {
     assert_true(m.device.least_ns == 4000 && m.device.memory_rate == 3352 && m.device.compute_rate == 66900);
     assert_true(m.device_bytes == 80e9 && m.link_ns == 10000 && m.link_rate == 50 && m.arguments_on_device);
     assert_int_equal(machine_read(STR("# a comment\r\n\n\targuments host # so\r\nlink 0 0\n" UNITS GPU), "m", &d, &m), HILO_OK);
-    assert_true(m.link_rate == 0 && !m.arguments_on_device);
+    assert_true(m.link_rate == 0 && !m.arguments_on_device && m.processor_kept == 1 && m.device_kept == 1);
+    assert_int_equal(machine_read(STR(GPU UNITS LINK "arguments host\ntogether 0.5 0.75"), "m", &d, &m), HILO_OK);
+    assert_true(m.processor_kept == 0.5 && m.device_kept == 0.75);
     diag_clear(&d);
 }
 
@@ -33,7 +35,7 @@ static void wrong_files(void **state) {
     } cases[] = {
         {"", "m: there is no line 'processor'"},
         {UNITS LINK "arguments host\n", "m: there is no line 'gpu'"},
-        {GPU "\nprocesor 1 2 3\n", "m:3: expected gpu, processor, device, link or arguments"},
+        {GPU "\nprocesor 1 2 3\n", "m:3: expected gpu, processor, device, link, together or arguments"},
         {GPU "processor 1 2\n", "m:2: expected after 'processor': ns, bytes/ns, operations/ns"},
         {GPU "processor 1 2 3 4\n", "m:2: expected after 'processor': ns, bytes/ns, operations/ns"},
         {GPU "link 1 2x\n", "m:2: expected after 'link': ns, bytes/ns"},
@@ -48,6 +50,9 @@ static void wrong_files(void **state) {
         {GPU LINK GPU, "m:3: there is a line 'gpu' already"},
         {GPU "processor 1 0 1\ndevice 1 1 1 1\nlink 0 0\narguments host", "m: rates must be above 0"},
         {GPU "processor 1 1 1\ndevice 1 1 0 1\nlink 0 0\narguments host", "m: rates must be above 0"},
+        {GPU UNITS LINK "arguments host\ntogether 1 0", "m: after 'together' are shares above 0, at most 1"},
+        {GPU UNITS LINK "arguments host\ntogether 1.5 1", "m: after 'together' are shares above 0, at most 1"},
+        {"together 1\n", "m:1: expected after 'together': two shares, at most 1"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
