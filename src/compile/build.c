@@ -65,8 +65,37 @@ void build_bind(struct build *b, ir_val v, uint32_t buffer) {
     opt_ids_set(&b->buffer, v.i, buffer + 1);
 }
 
+uint32_t build_joined(struct build *b, ir_op join) {
+    ir_val v = ir_result(b->m, join, 0);
+    uint32_t known = opt_ids_get(&b->buffer, v.i);
+    if (known)
+        return known - 1;
+    uint32_t buffer = build_temp(b, v);
+    plan_undefined(b->p, buffer);
+    return buffer;
+}
+
+/* A part of a divided step's result that is computed where the whole is: in its place. */
+static bool part_in_place(struct build *b, ir_val v, uint32_t *out) {
+    ir_op join = {b->divided ? opt_ids_get(&b->divided->joined, v.i) : 0};
+    if (IR_NONE(join) || opt_ids_get(&b->divided->side, join.i) != 1 + (uint32_t)b->on_device)
+        return false;
+    const struct ir_type_data *t = ir_val_type(b->m, v);
+    uint32_t axis = (uint32_t)ir_prop_i64(b->m, join, IR_CONCATENATE_dimension);
+    size_t offset = b->on_device ? 0 : divide_bytes(t, axis) * (size_t)ir_val_type(b->m, ir_operand(b->m, join, 0))->dims[axis];
+    if (!divide_is_outermost(t, axis) || offset % DIVIDE_ALIGN)
+        return false;
+    *out = plan_alias(b->p, build_joined(b, join), offset, t->dtype, t->rank, t->dims);
+    return true;
+}
+
 uint32_t build_temp(struct build *b, ir_val v) {
     const struct ir_type_data *t = ir_val_type(b->m, v);
+    uint32_t part;
+    if (part_in_place(b, v, &part)) {
+        build_bind(b, v, part);
+        return part;
+    }
     bool token = t->kind == IR_TYPE_TOKEN;
     uint32_t buffer = is_run_value(b->m, v) ? plan_value(b->p, token ? IR_DTYPE_NONE : t->dtype, token ? 0 : t->rank, t->dims)
                                             : plan_temp(b->p, t->dtype, t->rank, t->dims);
@@ -76,14 +105,23 @@ uint32_t build_temp(struct build *b, ir_val v) {
 
 static void kernel(struct build *b, const struct fuse_block *f, ir_block block, const struct fuse_kernel *k);
 
-/* A large constant of equal elements is written by a kernel, so that no file or process has to hold it. */
-static uint32_t fill(struct build *b, ir_val v) {
+void build_single(struct build *b, ir_op op) {
+    ir_val v = ir_result(b->m, op, 0);
     const struct ir_type_data *t = ir_val_type(b->m, v);
-    struct fuse_block none = {.kernel_of = {.a = b->a}};
-    struct fuse_kernel k = {.schedule = FUSE_MAP, .root = ir_val_get(b->m, v)->op, .rank = t->rank};
+    struct fuse_block all = {.kernel_of = {.a = b->a}};
+    struct fuse_kernel k = {.schedule = FUSE_MAP, .root = op, .rank = t->rank};
     memcpy(k.dims, t->dims, t->rank * sizeof *t->dims);
     ARENA_PUSH(b->a, &k.outs, v);
-    kernel(b, &none, ir_op_get(b->m, k.root)->parent, &k);
+    const struct fuse_step other = {.kind = FUSE_STEP_OP};
+    ARENA_PUSH(b->a, &all.steps, other); /* which has stored the operands */
+    for (uint32_t i = 0; i < ir_op_get(b->m, op)->noperands; i++)
+        opt_ids_set(&all.kernel_of, ir_operand(b->m, op, i).i, 1);
+    kernel(b, &all, ir_op_get(b->m, op)->parent, &k);
+}
+
+/* A large constant of equal elements is written by a kernel, so that no file or process has to hold it. */
+static uint32_t fill(struct build *b, ir_val v) {
+    build_single(b, ir_val_get(b->m, v)->op);
     ARENA_PUSH(b->a, &b->fills, v);
     return opt_ids_get(&b->buffer, v.i) - 1;
 }
@@ -280,6 +318,9 @@ bool build_is_static(const struct build *b, ir_op op) {
 }
 
 static bool lowers(void *user, ir_op op) {
+    const struct divided *divided = ((const struct build *)user)->divided;
+    if (divided && opt_ids_get(&divided->own, op.i))
+        return false;
     const struct build_choice *c = build_choose(user, op);
     return build_is_static(user, op) && lower_supports(((const struct build *)user)->m, op) && !(c && c->match.by != LIB_OWN);
 }
@@ -341,8 +382,19 @@ static void place_steps(struct build *b, ir_block body, struct fuse_block *f) {
         use_unit(b, false);
         build_cluster(b, body, f);
     }
-    if (b->offload->to == OFFLOAD_PART)
-        b->hoists = false; /* what is kept has one memory */
+    if (b->offload->to != OFFLOAD_PART)
+        return;
+    b->hoists = false; /* what is kept has one memory */
+    if (b->offload->divisions.n) {
+        b->divided = ARENA_NEW(b->a, struct divided);
+        divide_steps(&b->opt, body, f, b->offload->divisions.v, b->offload->divisions.n, b->divided);
+        build_cluster(b, body, f);
+        b->offload->on_device = offload_divided(b->a, &b->scratch, b->m, body, f, b->machine, b->divided);
+        arena_reset(&b->scratch);
+        for (uint32_t i = 0; i < f->steps.n; i++)
+            if (f->steps.v[i].kind == FUSE_STEP_OP)
+                opt_ids_set(&b->divided->side, f->steps.v[i].op.i, 1 + (uint32_t)b->offload->on_device[i]);
+    }
 }
 
 static void build_entry(struct build *b, ir_block body) {
@@ -388,7 +440,7 @@ hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
     if (b->hoists)
         plan_hoist(b->p);
     if (b->on_device || (b->offload && b->offload->to == OFFLOAD_PART))
-        plan_place(b->p);
+        plan_place(b->p, b->machine && !b->machine->arguments_on_device ? PLAN_HOST : PLAN_DEVICE);
     else if (b->level >= 2) {
         const struct plan_link link = {b->target->exchange_ns, 1 / b->target->exchange_rate};
         plan_overlap(b->p, &link);

@@ -39,6 +39,7 @@ struct build {
     uint64_t placed;                /* a number of the program and the machine */
     bool revoked;                   /* it is not divided between them */
     struct offload *offload;        /* once it is decided; NULL without a machine */
+    struct divided *divided;        /* of steps that both compute; NULL = there are none */
     struct {
         struct build_kernel *v;
         uint32_t n, cap;
@@ -119,6 +120,10 @@ void build_lowered(struct build *b);
 /* Large constants that were filled since b->fills had this value are not available in other lists of steps. */
 void build_forget(struct build *b, uint32_t fills);
 void build_op(struct build *b, ir_op op);
+/* The op as a kernel by itself. */
+void build_single(struct build *b, ir_op op);
+/* The buffer of a step's result that is divided; parts are in its memory. */
+uint32_t build_joined(struct build *b, ir_op join);
 /* Whether all that the op reads and writes is memory of known size, and is there. */
 bool build_is_static(const struct build *b, ir_op op);
 /* What a kernel is, or an op by itself. */

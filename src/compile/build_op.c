@@ -296,6 +296,51 @@ static bool collective(struct build *b, ir_op op, enum plan_exchange kind) {
     return true;
 }
 
+/* ---- divided steps ---------------------------------------------------------------------------- */
+
+/* Parts of what is in memory: the same memory, or a copy, which is a transfer where the other side reads it. */
+static void slice_of(struct build *b, ir_op op, bool copied) {
+    ir_val v = ir_result(b->m, op, 0);
+    const struct ir_type_data *t = ir_val_type(b->m, v), *from = ir_val_type(b->m, ir_operand(b->m, op, 0));
+    size_t n, offset = 0;
+    const int64_t *start = ir_prop_i64s(b->m, op, IR_SLICE_start_indices, &n);
+    for (uint32_t i = 0; i < t->rank; i++)
+        if (t->dims[i] != from->dims[i]) {
+            offset = (size_t)start[i] * divide_bytes(from, i);
+            if (!divide_is_outermost(from, i)) {
+                build_single(b, op);
+                return;
+            }
+        }
+    uint32_t part = plan_alias(b->p, build_buffer(b, ir_operand(b->m, op, 0)), offset, t->dtype, t->rank, t->dims);
+    if (!copied) {
+        build_bind(b, v, part);
+        return;
+    }
+    uint32_t to = build_temp(b, v);
+    plan_copy(b->p, 1, &part, &to);
+}
+
+/* Parts that are not in their place are copied there. */
+static void join(struct build *b, ir_op op) {
+    uint32_t axis = (uint32_t)ir_prop_i64(b->m, op, IR_CONCATENATE_dimension);
+    if (!divide_is_outermost(ir_val_type(b->m, ir_result(b->m, op, 0)), axis)) {
+        build_single(b, op);
+        return;
+    }
+    uint32_t all = build_joined(b, op);
+    size_t at = 0;
+    for (uint32_t i = 0; i < DIVIDE_SIDES; i++) {
+        uint32_t part = build_buffer(b, ir_operand(b->m, op, i));
+        struct plan_buffer x = *plan_buffer_get(b->p, part);
+        if (x.root != plan_buffer_get(b->p, all)->root) {
+            uint32_t to = plan_alias(b->p, all, at, x.dtype, x.rank, x.dims);
+            plan_copy(b->p, 1, &part, &to);
+        }
+        at += x.bytes;
+    }
+}
+
 /* ---- all -------------------------------------------------------------------------------------- */
 
 /* At level 0 sums of products are the evaluator's, step by step. */
@@ -311,7 +356,12 @@ static bool has_routine(struct build *b, ir_op op, struct lib_match *match) {
 void build_op(struct build *b, ir_op op) {
     struct lib_match *match = ARENA_NEW(b->a, struct lib_match);
     enum ir_op_kind kind = ir_kind(b->m, op);
-    if (kind == IR_WHILE)
+    uint32_t own = b->divided ? opt_ids_get(&b->divided->own, op.i) : DIVIDE_NOT_OWN;
+    if (own == DIVIDE_JOIN)
+        join(b, op);
+    else if (own)
+        slice_of(b, op, own == DIVIDE_COPIED);
+    else if (kind == IR_WHILE)
         while_loop(b, op);
     else if (kind == IR_IF || kind == IR_CASE)
         branch(b, op);

@@ -1,6 +1,7 @@
 /* Places: which buffers are in the memory of a device, and the transfers between it and the host's.
  *
- * Each root is at home in one memory: the device's, where its kernels use it or no step does, else the host's. What the other
+ * Each root is at home in one memory: the device's, where its kernels use it or no step does, else the host's; but the caller
+ * says where arguments are that both sides use, and what no step does. What the other
  * side uses as well has a twin there. One walk over the steps keeps track of which of the two is valid, and copies where the
  * other side is about to read what is not: so a value crosses when it is needed, and once until it is written again. What lists
  * of a loop or a branch write is made valid at home before them and at their ends, where paths meet. */
@@ -50,17 +51,19 @@ static void find_users(struct places *p, const struct plan_list *list) {
     }
 }
 
-static enum plan_space home_of(const struct plan_buffer *root, uint8_t users) {
+static enum plan_space home_of(const struct plan_buffer *root, uint8_t users, enum plan_space shared) {
     if (plan_is_value(root) || root->place == PLAN_CONSTANT)
+        return PLAN_HOST;
+    if (shared == PLAN_HOST && (!users || (root->place == PLAN_ARGUMENT && users == (AT_HOST | AT_DEVICE))))
         return PLAN_HOST;
     return (root->place == PLAN_BLOCK || root->place == PLAN_ARGUMENT) && users == AT_HOST ? PLAN_HOST : PLAN_DEVICE;
 }
 
-static void find_homes(struct places *p) {
+static void find_homes(struct places *p, enum plan_space shared) {
     struct plan_buffer *v = p->b->buffers.v;
     find_users(p, &p->b->top);
     for (uint32_t i = 0; i < p->n; i++)
-        v[i].space = home_of(&v[v[i].root], p->valid[v[i].root]);
+        v[i].space = home_of(&v[v[i].root], p->valid[v[i].root], shared);
     memset(p->valid, 0, p->n);
     for (uint32_t i = 0; i < p->n; i++)
         if (v[i].root == i && v[i].place == PLAN_ARGUMENT)
@@ -270,13 +273,13 @@ static void place_list(struct places *p, struct plan_list *list) {
     list->nodes = out.nodes;
 }
 
-void plan_place(struct plan_builder *b) {
+void plan_place(struct plan_builder *b, enum plan_space shared) {
     const struct plan_node end = {.outer = &b->top};
     struct places p = {.b = b, .n = b->buffers.n};
     p.twin = ARENA_ARRAY(b->a, uint32_t, p.n);
     p.valid = ARENA_ARRAY(b->a, uint8_t, p.n);
     p.written = ARENA_ARRAY(b->a, uint32_t, p.n);
-    find_homes(&p);
+    find_homes(&p, shared);
     place_list(&p, &b->top);
     for (uint32_t i = 0; i < b->nresults; i++) {
         const struct plan_use u = {b->results[i], PLAN_IN, 0};

@@ -267,8 +267,9 @@ void plan_overlap(struct plan_builder *b, const struct plan_link *link);
 void plan_group(struct plan_builder *b);
 /* Kernels with threads run on a device, which has the arguments and results; routines and evaluations run on the host. Gives
    what both need a buffer in each memory, and inserts the transfers: where the other side wrote last, and before a loop what it
-   does not change. Call it when all steps are there; then there are no groups. */
-void plan_place(struct plan_builder *b);
+   does not change. Arguments that both sides read, and results that no step computes, are in the memory `shared`. Call it when
+   all steps are there; then there are no groups. */
+void plan_place(struct plan_builder *b, enum plan_space shared);
 /* States that an argument is donated in most runs, and wishes that a result, UINT32_MAX = any, takes over its memory
    (tf.aliasing_output, jax.buffer_donor). Others are found where types are equal, and where the memory of the result is not of
    more use for temporaries. */

@@ -273,6 +273,8 @@ static const char both[] =
     "  return %2, %3 : tensor<96x96xf32>, tensor<96x96xf32>\n"
     "}\n";
 
+static const char opposites[] = "gpu sm_80\nprocessor 1 100 1e12\ndevice 1 1e12 100 1e9\nlink 0.1 1e12\narguments host\n";
+
 static int nrevoked;
 
 static void count_revoked(void *user, hilo_log_level level, const char *message) {
@@ -291,12 +293,11 @@ static hilo_client *client_of_machine(void) {
     return client;
 }
 
-/* Writes the machine of the tests to a new file, whose name ends in XXXXXX before. */
-static void write_machine(char *path) {
-    static const char machine[] = "gpu sm_80\nprocessor 1 100 1e12\ndevice 1 1e12 100 1e9\nlink 0.1 1e12\narguments host\n";
+/* Writes a machine to a new file, whose name ends in XXXXXX before. */
+static void write_machine(char *path, const char *machine) {
     int file = mkstemp(path);
     assert_true(file >= 0);
-    assert_int_equal(write(file, machine, sizeof machine - 1), sizeof machine - 1);
+    assert_int_equal(write(file, machine, strlen(machine)), strlen(machine));
     close(file);
 }
 
@@ -348,7 +349,7 @@ static void divisions_are_revoked(void **state) {
     char path[] = "/tmp/hilo-machine-XXXXXX", other[sizeof both];
     (void)state;
     fake = stand_in();
-    write_machine(path);
+    write_machine(path, opposites);
     memcpy(other, both, sizeof both);
     memcpy(strstr(other, "add %x, %y"), "add %y, %y", sizeof "add %y, %y" - 1);
     hilo_client *client = client_of_machine();
@@ -402,7 +403,7 @@ static void runs_at_once_are_not_judged(void **state) {
     hilo_execute_options with_another;
     (void)state;
     fake = stand_in();
-    write_machine(path);
+    write_machine(path, opposites);
     hilo_client *client = client_of_machine();
     hilo_compile_options_init(&o);
     o.machine = path;
@@ -439,7 +440,7 @@ static void guarded_runs_fail(void **state) {
     uint64_t n = 0, told = 0;
     (void)state;
     fake = stand_in();
-    write_machine(path);
+    write_machine(path, opposites);
     for (;; n++) {
         uint64_t failed = counts().failed;
         hilo_client *client = client_of_machine();
@@ -454,6 +455,88 @@ static void guarded_runs_fail(void **state) {
     }
     remove(path);
     assert_true(told > 1);
+}
+
+/* ---- both sides at once ------------------------------------------------------------------------ */
+
+struct watched {
+    uint32_t step, after; /* steps that have begun so far, of a run without loops; the one that is watched */
+    uint64_t queued;      /* work of the device that was not done when it began */
+};
+
+static int watch(void *user) {
+    struct watched *x = user;
+    if (x->step++ == x->after)
+        x->queued = counts().queued;
+    return 0;
+}
+
+/* Runs a program of two arguments and one result, that of integers, once; returns what the device had still to do when the step
+   after the last kernel of the host began. */
+static uint64_t left_after_host(hilo_client *client, const char *program, const char *machine, int n) {
+    enum { ROWS = 96 };
+    static float x[ROWS * ROWS], w[ROWS * ROWS];
+    int64_t dims[] = {n, n};
+    struct watched watched = {0, 0, 0};
+    hilo_compile_options o;
+    hilo_execute_options e;
+    hilo_executable *exe;
+    hilo_buffer *in[2], *out;
+    hilo_compile_options_init(&o);
+    o.machine = machine;
+    assert_int_equal(hilo_compile_source(client, program, strlen(program), NULL, &o, &exe), HILO_OK);
+    const struct plan *p = rt_executable_plan(exe);
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        if (p->steps[i].kernel && !p->steps[i].kernel->gpu.threads)
+            watched.after = i + 1;
+    assert_true(watched.after > 0 && watched.after < p->nsteps);
+    for (int i = 0; i < n * n; i++) {
+        x[i] = (float)(i * 7 % 5);
+        w[i] = (float)(i * 3 % 11);
+    }
+    assert_int_equal(hilo_buffer_from_host(client, HILO_F32, dims, 2, x, NULL, &in[0]), HILO_OK);
+    assert_int_equal(hilo_buffer_from_host(client, HILO_F32, dims, 2, w, NULL, &in[1]), HILO_OK);
+    hilo_execute_options_init(&e);
+    e.cancelled = watch;
+    e.cancelled_user = &watched;
+    assert_int_equal(hilo_execute(exe, &e, in, 2, &out, 1), HILO_OK);
+    const float *z = hilo_buffer_data(out);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++) {
+            float want = 0;
+            for (int j = 0; j < n; j++)
+                want += x[i * n + j] * w[j * n + k];
+            assert_true(z[i * n + k] == want);
+        }
+    hilo_buffer_release(in[0]);
+    hilo_buffer_release(in[1]);
+    hilo_buffer_release(out);
+    hilo_executable_release(exe);
+    return watched.queued;
+}
+
+/* Of a product that is divided the GPU has its part to do while the host computes the other, which waits for nothing. The
+   stand-in may do it when it is enqueued, but not always. */
+static void both_sides_at_once(void **state) {
+    static const char product[] =
+        "func.func @main(%x: tensor<96x96xf32>, %w: tensor<96x96xf32>) -> tensor<96x96xf32> {\n"
+        "  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]\n"
+        "      : (tensor<96x96xf32>, tensor<96x96xf32>) -> tensor<96x96xf32>\n"
+        "  return %0 : tensor<96x96xf32>\n"
+        "}\n";
+    static const char machine[] = "gpu sm_80\nprocessor 0 1 1\ndevice 0 1 1 1e9\nlink 0 1e9\narguments host\n";
+    char path[] = "/tmp/hilo-machine-XXXXXX";
+    uint64_t left = 0;
+    (void)state;
+    fake = stand_in();
+    write_machine(path, machine);
+    hilo_client *client = client_of_machine();
+    for (int i = 0; i < 8; i++)
+        left += left_after_host(client, product, path, 96);
+    hilo_client_release(client);
+    remove(path);
+    assert_true(left > 0);
+    assert_int_equal(counts().live, 0);
 }
 
 /* A product by cuBLASLt: not for addresses that it does not take, not in place, and not of types that it lacks. */
@@ -526,6 +609,7 @@ int main(void) {
                                        cmocka_unit_test(divisions_are_revoked),
                                        cmocka_unit_test(runs_at_once_are_not_judged),
                                        cmocka_unit_test(guarded_runs_fail),
+                                       cmocka_unit_test(both_sides_at_once),
                                        cmocka_unit_test(products_of_a_library)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

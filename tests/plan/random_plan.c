@@ -361,7 +361,7 @@ static void make_program(struct program *p) {
             plan_donor(p->b, draw(p, p->narguments), i);
     }
     if (p->places)
-        plan_place(p->b);
+        plan_place(p->b, (enum plan_space)draw(p, PLAN_SPACES));
     else {
         const struct plan_link link = {draw(p, 4) * 20000.0, draw(p, 2) * 10.0};
         plan_overlap(p->b, &link);
