@@ -137,6 +137,7 @@ _hilo() {
     'kir --emit') words='kir asm llvm ' ;;
     'kir --target') ;;
     'calibrate --device') ;;
+    'calibrate --machine') files=1 ;;
     'generate -m') files=1 ;;
     'generate --precision') words='auto f32 bf16 f16 int8 int4 int4z ' ;;
     'generate --engine') ;;
@@ -240,7 +241,7 @@ _hilo() {
             devices) words='--json --help' ;;
             kir) words='--passes --dump --run --seed --emit --target --help' ;;
             cache) words='--help' ;;
-            calibrate) words='--device --show --help' ;;
+            calibrate) words='--device --machine --show --help' ;;
             generate) words='-m --precision --engine --context --cache8 --threads -O0 -O1 -O2 -O3 
             --processes --devices -p -f -n --system --raw --template-arg --tools --special 
             --temperature --top-k --top-p --min-p --repetition-penalty --seed --stop --speculate 

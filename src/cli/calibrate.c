@@ -1,5 +1,5 @@
 /* hilo calibrate: measures hilo's own routines and the installed libraries on this machine. */
-#include "cli/cli.h"
+#include "cli/calibrate.h"
 #include "compile/model.h"
 
 #include <stdlib.h>
@@ -11,6 +11,7 @@ enum { CALIBRATE_MOST = 12 /* samples of one routine and type */, CALIBRATE_RUNS
 
 struct calibrate_options {
     bool show;
+    const char *machine;
     struct cli_compile compile; /* its device and threads */
 };
 
@@ -226,8 +227,7 @@ static hilo_status run(hilo_client *client, hilo_executable *exe, hilo_buffer **
     return status;
 }
 
-/* The median time of a run, in ns. */
-static int measure(hilo_client *client, hilo_executable *exe, double *ns) {
+int calibrate_measure(hilo_client *client, hilo_executable *exe, double *ns) {
     hilo_buffer *in[2] = {NULL, NULL};
     double ms[CALIBRATE_RUNS], total = 0;
     int code = make_inputs(client, exe, in), n = -3; /* negative: runs that warm up */
@@ -336,7 +336,7 @@ static int measure_size(hilo_client *client, const struct sample *s, const int *
         if (by != LIB_OWN && !can(client, m, op, (enum lib_external)by))
             continue;
         hilo_status status = model_compile(client, module, (enum lib_external)by, &exe);
-        code = status == HILO_OK ? measure(client, exe, &ns[by]) : cli_fail(client, status);
+        code = status == HILO_OK ? calibrate_measure(client, exe, &ns[by]) : cli_fail(client, status);
         hilo_executable_release(exe);
     }
     hilo_module_release(module);
@@ -459,7 +459,9 @@ static int calibrate_main(const struct cli_command *self, int argc, char **argv)
     hilo_client *client = NULL;
     int code = cli_options(self, argc, argv, &o, &operands);
     o.compile.threads = !o.compile.device || strcmp(o.compile.device, "cpu") == 0; /* beside a GPU the host has all of them */
-    if (code < 0)
+    if (code < 0 && o.machine)
+        code = calibrate_machine(&o.compile, o.machine);
+    else if (code < 0)
         code = cli_client(&o.compile, &client);
     if (client)
         code = calibrate(client, &o);
@@ -470,6 +472,8 @@ static int calibrate_main(const struct cli_command *self, int argc, char **argv)
 
 static const struct cli_option options[] = {
     CLI_DEVICE_OPTION(struct calibrate_options, compile),
+    {"--machine", "FILE", CLI_TEXT, offsetof(struct calibrate_options, machine),
+     "measure the processor, the GPU and the link\nbetween them, and write the file that other\ncommands take by --machine"},
     {"--show", NULL, CLI_FLAG, offsetof(struct calibrate_options, show), "print the stored measurements"}, {0}};
 
 const struct cli_command cli_calibrate = {
@@ -489,8 +493,12 @@ const struct cli_command cli_calibrate = {
             "With --device gpu it measures, for programs that run there, products by kernels and by cuBLASLt; and factors,\n"
             "solves and transforms by cuSOLVER, cuBLAS and cuFFT, and on the host with their transfers.\n"
             "\n"
+            "With --machine, too, it measures instead what a step takes at least, memory, arithmetic in f32 and transfers,\n"
+            "and writes them to a file, by which --machine of other commands places programs on processor and GPU.\n"
+            "\n"
             "To remove the measurements, delete the files `calibration` and `calibration-gpu` in the directory that\n"
             "`hilo cache path` prints.\n",
     .examples = "  hilo calibrate\n"
+                "  hilo calibrate --device gpu --machine here.machine\n"
                 "  hilo calibrate --show\n",
 };

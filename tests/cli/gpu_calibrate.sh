@@ -70,6 +70,17 @@ exits 0 run p.mlir --device gpu --input random:1 --timing 1 --json
 says '"cached":true'
 exits 0 run p.mlir --device gpu --input random:1 --compare reference
 
+# ---- the machine, for --machine: what is written is read back
+exits 0 calibrate --device gpu --machine here.machine
+says 'gpu sm_90a' 'device ' 'together '
+exits 0 explain p.mlir --machine here.machine
+says 'placement: '
+exits 0 run p.mlir --device gpu --machine here.machine --input random:1 --compare reference
+exits 2 calibrate --machine here.machine
+says '--machine is for a GPU'
+exits 3 calibrate --device gpu --machine nowhere/here.machine
+says 'nowhere/here.machine'
+
 # ---- another GPU's, or other libraries'
 sed 's/^gpu .*/gpu sm_90 abacus/' good >cache/calibration-gpu
 exits 1 calibrate --device gpu --show
