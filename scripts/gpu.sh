@@ -16,8 +16,10 @@ device=$("$hilo" devices | sed -n 's/^gpu:0: //p')
 [ -n "$device" ] || { "$hilo" devices | grep '^gpu' >&2; exit 1; }
 if [ "$quick" ]; then
     n=4096 rows=16 columns=64 size=64 width=64 layers=2 depth=4 runs=2 new=2 checked='tests/op/abs.mlir'
+    images=2 side=6 features=8
 else
     n=67108864 rows=16384 columns=4096 size=4096 width=8192 layers=8 depth=50 runs=20 new=64 checked='tests/op/*.mlir'
+    images=8 side=56 features=128
 fi
 
 # ---- correctness
@@ -88,6 +90,15 @@ $(spread %5 %4)
 }
 EOP
 q="tensor<${size}x${size}xbf16>"
+# images of 8 × 56 × 56, 128 features, or of 2 × 6 × 6 and 8
+c="tensor<${images}x${side}x${side}x${features}xbf16>" k="tensor<3x3x${features}x${features}xbf16>"
+row convolution $((4 * images * side * side * features)) $((18 * images * side * side * features * features)) <<EOP
+func.func @main(%x: $c, %w: $k) -> $c {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : ($c, $k) -> $c
+  return %0 : $c
+}
+EOP
 row product $((6 * size * size)) $((2 * size * size * size)) <<EOP
 func.func @main(%x: $q, %y: $q) -> $q {
   %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : ($q, $q) -> $q
@@ -129,6 +140,7 @@ t='tensor<64x64xf32>' u='tensor<64xf32>'
 cat >"$dir/peers.py" <<EOP
 import statistics, sys, time
 n, rows, columns, size, width, layers, runs = $n, $rows, $columns, $size, $width, $layers, $runs
+images, side, features = $images, $side, $features
 
 def median(name, library, run, wait):
     try:
@@ -153,6 +165,8 @@ try:
         x, y, m = rand(n), rand(n), rand(rows, columns)
         a, b = rand(size, size, dtype=torch.bfloat16), rand(size, size, dtype=torch.bfloat16)
         w, t = [rand(width, width, dtype=torch.bfloat16) for _ in range(layers)], rand(1, width, dtype=torch.bfloat16)
+        image = rand(images, features, side, side, dtype=torch.bfloat16).to(memory_format=torch.channels_last)
+        window = rand(features, features, 3, 3, dtype=torch.bfloat16).to(memory_format=torch.channels_last)
         elementwise = torch.compile(lambda x, y: torch.maximum(x * y + x, y))
         norm = torch.compile(lambda m: m * torch.rsqrt((m * m).mean(1, keepdim=True) + 1e-5))
         def matvec():
@@ -161,7 +175,8 @@ try:
                 v = torch.tanh(v @ k)
         for name, run in (("copy", x.clone), ("elementwise", lambda: elementwise(x, y)),
                           ("softmax", lambda: torch.softmax(m, 1)), ("norm", lambda: norm(m)),
-                          ("product", lambda: a @ b), ("matvec", matvec)):
+                          ("product", lambda: a @ b), ("matvec", matvec),
+                          ("convolution", lambda: torch.conv2d(image, window, padding=1))):
             median(name, "torch", run, torch.cuda.synchronize)
 except ImportError:
     pass
@@ -175,7 +190,11 @@ try:
                               ("elementwise", lambda x, y: jnp.maximum(x * y + x, y), (x, y)),
                               ("softmax", lambda m: jax.nn.softmax(m, axis=1), (m,)),
                               ("norm", lambda m: m * jax.lax.rsqrt((m * m).mean(1, keepdims=True) + 1e-5), (m,)),
-                              ("product", lambda a: a @ a, (a,))):
+                              ("product", lambda a: a @ a, (a,)),
+                              ("convolution", lambda x, w: jax.lax.conv_general_dilated(
+                                  x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")),
+                               (rand(images, side, side, features, dtype=jnp.bfloat16),
+                                rand(3, 3, features, features, dtype=jnp.bfloat16)))):
             f = jax.jit(f)
             median(name, "jax", lambda: jax.block_until_ready(f(*args)), lambda: None)
 except ImportError:
@@ -185,7 +204,7 @@ EOP
 ! command -v python3 >/dev/null ||
     timeout 150 python3 "$dir/peers.py" >"$dir/peers" 2>"$dir/peers.err" || tail -n 3 "$dir/peers.err"
 
-# ---- times: of kernels, and of the product by cuBLASLt where that is
+# ---- times: of kernels, and of the product and the convolution by cuBLASLt and cuDNN where these are
 time_of() { # NAME BACKEND
     timeout 60 "$hilo" run "$dir/$1.mlir" --device gpu --backend "$2" --input random:1 --timing $runs --json 2>"$dir/err" |
         sed -n 's/.*"median_ms":\([0-9.]*\).*/\1/p'
@@ -195,10 +214,13 @@ while read -r name bytes operations; do
     [ -n "$ms" ] || { echo "$name: $(tail -n 1 "$dir/err")"; }
     echo "$name $bytes $operations ${ms:-0}" >>"$dir/times"
 done <"$dir/rows"
-if "$hilo" compile "$dir/product.mlir" --device gpu --backend library --emit plan 2>/dev/null | grep -q 'by cuBLASLt'; then
-    ms=$(time_of product library)
-    awk -v ms="${ms:-0}" '$1 == "product" { print "cuBLASLt", $2, $3, ms }' "$dir/rows" >>"$dir/times"
-fi
+by_library() { # NAME LIBRARY
+    "$hilo" compile "$dir/$1.mlir" --device gpu --backend library --emit plan 2>/dev/null | grep -q "by $2" || return 0
+    ms=$(time_of "$1" library)
+    awk -v ms="${ms:-0}" -v name="$1" -v by="$2" '$1 == name { print by, $2, $3, ms }' "$dir/rows" >>"$dir/times"
+}
+by_library product cuBLASLt
+by_library convolution cuDNN
 tokens=
 [ -z "${MODEL-}" ] || tokens=$(timeout 120 "$hilo" generate -m "$MODEL" --engine hilo:gpu --raw -p A -n $new --json |
     sed -n 's/.*"decode_tok_s":\([0-9.]*\).*/\1/p')
@@ -212,8 +234,9 @@ awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${l
     {
         if ($1 == "copy" && $4 > 0) copied = $2 / $4
         rate = $4 > 0 ? $2 / $4 / 1e6 : 0; share = $4 > 0 && copied > 0 ? $2 / $4 / copied : 0
-        if ($1 == "cuBLASLt") { peer[$1, "torch"] = peer["product", "torch"]; peer[$1, "jax"] = peer["product", "jax"] }
-        if ($1 == "product" || $1 == "cuBLASLt") share = $4 > 0 ? peer["product", "torch"] / $4 : 0
+        as = $1 == "cuBLASLt" ? "product" : $1 == "cuDNN" ? "convolution" : $1
+        peer[$1, "torch"] = peer[as, "torch"]; peer[$1, "jax"] = peer[as, "jax"]
+        if (as == "product" || as == "convolution") share = $4 > 0 ? peer[as, "torch"] / $4 : 0
         if ($1 == "tiny") share = 0
         rows = rows sprintf("%s\n{\"name\":\"%s\",\"ms\":%s,\"gb_per_s\":%s,\"tflop_per_s\":%s,", rows != "" ? "," : "", $1,
             number($4), number(rate), number($4 > 0 ? $3 / $4 / 1e9 : 0))
@@ -227,7 +250,8 @@ awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${l
     END {
         printf "%s\ntests/op: %s; compute-sanitizer: %s\n\n", device, ops, sanitizer
         printf "%-12s %10s %10s %10s %10s %8s\n%s", "", "hilo ms", "GB/s", "torch ms", "jax ms", "share", table
-        printf "share: of the rate of the copy; products: of torch; tiny: time of each of %d kernels in turn\n", launches
+        printf "share: of the rate of the copy; products, the convolution: of torch\n"
+        printf "tiny: time of each of %d kernels in turn\n", launches
         if (tokens) printf "decode: %s tokens/s\n", tokens
         printf "{\"device\":\"%s\",\"ops\":\"%s\",\"sanitizer\":\"%s\",", device, ops, sanitizer >json
         printf "\"tiny_launches\":%d,\"tokens_per_s\":%s,\"rows\":[%s]}\n", launches, number(tokens), rows >json

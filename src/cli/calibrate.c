@@ -149,6 +149,17 @@ static const struct sample gpu_samples[] = {
       {32, 512, 512, 128},
       {1, 2048, 2048, 2048},
       {1, 4096, 4096, 4096}}},
+    {IR_CONVOLUTION,
+     {"f32", "bf16", "f16"},
+     convolution_text,
+     {{1, 6, 8, 8, 3},
+      {1, 8, 16, 16, 1},
+      {2, 8, 16, 16, 3},
+      {1, 56, 64, 64, 3},
+      {8, 28, 128, 128, 3},
+      {32, 56, 64, 256, 1},
+      {32, 14, 512, 512, 3},
+      {8, 224, 3, 64, 7}}},
     {IR_CHOLESKY,
      {"f32", "f64", "complex<f32>", "complex<f64>"},
      cholesky_text,
@@ -253,11 +264,11 @@ int calibrate_measure(hilo_client *client, hilo_executable *exe, double *ns) {
     return code;
 }
 
-/* Whether a library computes the op where the client's programs run; a product there is a kernel or cuBLASLt's. */
+/* Whether a library computes the op where the client's programs run, or in place of a kernel there. */
 static bool can(hilo_client *client, const struct ir_module *m, ir_op op, enum lib_external by) {
     struct lib_match match;
-    bool product = rt_client_on_device(client) && ir_kind(m, op) == IR_DOT_GENERAL;
-    return product ? by == LIB_CUBLASLT && !ext_missing(by) : ext_match(m, op, by, rt_client_gpu(client), &match);
+    enum lib_external instead = rt_client_on_device(client) ? ext_instead(ir_kind(m, op)) : LIB_OWN;
+    return instead != LIB_OWN ? by == instead && !ext_missing(by) : ext_match(m, op, by, rt_client_gpu(client), &match);
 }
 
 static ir_op op_of(const hilo_module *module, enum ir_op_kind kind) {
@@ -306,7 +317,7 @@ static void call_between_kernels(const hilo_module *module, ir_op op, const char
 /* The program of a sample. */
 static int parse(hilo_client *client, const struct sample *s, const char *text, hilo_module **out) {
     hilo_status status = hilo_module_parse(client, text, strlen(text), NULL, out);
-    if (status == HILO_OK && rt_client_on_device(client) && s->kind != IR_DOT_GENERAL) {
+    if (status == HILO_OK && rt_client_on_device(client) && ext_instead(s->kind) == LIB_OWN) {
         struct strbuf whole;
         strbuf_init(&whole, *rt_client_allocator(client));
         call_between_kernels(*out, op_of(*out, s->kind), text, &whole);
@@ -490,8 +501,9 @@ const struct cli_command cli_calibrate = {
             "with the lowest expected time, which `hilo explain` shows. It takes about ten seconds on an idle machine.\n"
             "Repeat it after an upgrade: measurements of another processor or of other library versions are ignored.\n"
             "\n"
-            "With --device gpu it measures, for programs that run there, products by kernels and by cuBLASLt; and factors,\n"
-            "solves and transforms by cuSOLVER, cuBLAS and cuFFT, and on the host with their transfers.\n"
+            "With --device gpu it measures, for programs that run there, products by kernels and by cuBLASLt, convolutions\n"
+            "by kernels and by cuDNN; and factors, solves and transforms by cuSOLVER, cuBLAS and cuFFT, and on the host with\n"
+            "their transfers.\n"
             "\n"
             "With --machine, too, it measures instead what a step takes at least, memory, arithmetic in f32 and transfers,\n"
             "and writes them to a file, by which --machine of other commands places programs on processor and GPU.\n"

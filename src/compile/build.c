@@ -202,11 +202,13 @@ static const struct plan_kernel *unique(struct build *b, uint32_t index) {
     if (*slot) {
         kir_free(l->kernel);
         l->kernel = NULL;
+        b->stays = b->kernels.v[*slot - 1].stays;
         return b->kernels.v[*slot - 1].step;
     }
     char name[32];
     int n = snprintf(name, sizeof name, "kernel%u", b->kernels.n);
     struct plan_kernel *step = entry.step = ARENA_NEW(b->a, struct plan_kernel);
+    b->stays = NULL;
     *step = (struct plan_kernel){.name = arena_dup(b->a, name, (size_t)n + 1, 1),
                                  .kir = l->kernel,
                                  .nparams = kir_param_count(l->kernel),
@@ -214,9 +216,10 @@ static const struct plan_kernel *unique(struct build *b, uint32_t index) {
                                  .scratch_bytes = l->kernel->scratch_bytes,
                                  .ns = l->ns,
                                  .packs = l->packs,
-                                 .library = b->product ? build_product(b, b->product) : NULL};
+                                 .library = b->replaced ? build_instead(b, b->replaced) : NULL};
     if (b->on_device && !code_launch(l->kernel, b->target, step))
         arena_exhausted(b->a);
+    entry.stays = b->stays;
     ARENA_PUSH(b->a, &b->kernels, entry);
     *slot = b->kernels.n;
     l->kernel->name = step->name;
@@ -258,12 +261,15 @@ void build_lowered(struct build *b) {
         const struct plan_kernel *step = unique(b, i);
         for (uint32_t j = 0; j < nparams; j++)
             uses[j] = param(b, &params[j], temps);
-        plan_note(b->p, i == most || !b->note ? b->note : build_note_part(b, i > most));
+        plan_note(b->p, !b->note       ? NULL
+                        : i != most    ? build_note_part(b, i > most)
+                        : b->stays     ? build_note_stays(b, b->stays)
+                                       : b->note);
         plan_kernel(b->p, step, uses);
         plan_note(b->p, NULL);
     }
     b->now = (struct lowered){.nkernels = 0};
-    b->product = NULL;
+    b->replaced = NULL;
     arena_reset(&b->scratch);
     if (b->code)
         code_generate(b, false);
@@ -278,7 +284,7 @@ static void kernel(struct build *b, const struct fuse_block *f, ir_block block, 
     if (k->schedule == FUSE_INTO) /* first, because it may need a kernel itself */
         (void)build_buffer(b, ir_operand(b->m, k->anchor, 0));
     lower_kernel(&b->scratch, b->m, f, block, k, b->target, &b->now);
-    b->product = b->library_products ? k : NULL;
+    b->replaced = b->instead ? k : NULL;
     build_lowered(b);
 }
 

@@ -18,13 +18,20 @@ struct build_kernel {
     struct kir *kir; /* NULL once its code was generated */
     const struct target *target;
     struct plan_kernel *step;
+    const char *stays;          /* why no library computes it that was asked; NULL = none was, or one does */
     uint8_t hash[BLAKE2_BYTES]; /* of its text, without the name */
+};
+
+/* What a library of a GPU has prepared to compute in place of a kernel. */
+struct build_prepared {
+    void *state;
+    void (*release)(void *state);
 };
 
 /* The provider chosen for an op, of those that can compute it. */
 struct build_choice {
     struct lib_match match;       /* by whom; LIB_OWN: hilo's code, be it a kernel or a routine */
-    enum lib_external by;         /* the same; cuBLASLt where that is expected to compute a kernel's product faster */
+    enum lib_external by;         /* the same; or the library that is expected to compute what a kernel would, faster */
     double ns[LIB_EXTERNAL_COUNT]; /* what the model expects of each; below 0 = not asked */
 };
 
@@ -61,12 +68,13 @@ struct build {
     bool batch_invariant;           /* rows of products: see hilo_compile_options */
     bool on_device; /* kernels are launched on a GPU */
     const hilo_client *gpu_client;  /* whose GPU's libraries may compute steps; NULL = none may */
-    bool library_products;          /* cuBLASLt is asked for products of kernels */
+    unsigned instead;               /* libraries that are asked for what kernels compute, by bit */
     struct {
-        void **v;
+        struct build_prepared *v;
         uint32_t n, cap;
-    } products; /* their states */
-    const struct fuse_kernel *product; /* what `now` was lowered from, where a library of the GPU may compute it; or NULL */
+    } prepared; /* by them */
+    const struct fuse_kernel *replaced; /* what `now` was lowered from, where a library of the GPU may compute it; or NULL */
+    const char *stays;                  /* of the kernel that was made last */
     bool cubins;    /* their code is compiled to the end, where that can be done (nvjitlink.h), and not by the driver alone */
     int level;
     enum build_libraries {
@@ -131,10 +139,15 @@ const struct plan_note *build_note(struct build *b, ir_block block, const struct
 const struct plan_note *build_note_op(struct build *b, ir_op op);
 /* Of a kernel that runs before or after the one that b->note describes, for it: packing, the end of a split reduction. */
 const struct plan_note *build_note_part(struct build *b, bool before);
-/* What computes the product in b->now, lowered from k, instead of its kernel; NULL where nothing does. (product.c) */
-const struct plan_library *build_product(struct build *b, const struct fuse_kernel *k);
+/* b->note, with why the kernel is no library's. */
+const struct plan_note *build_note_stays(struct build *b, const char *why);
+/* What computes the contraction in b->now, lowered from k, instead of its kernel; NULL where nothing does, with the
+   reason in b->stays where a library was asked. (instead.c) */
+const struct plan_library *build_instead(struct build *b, const struct fuse_kernel *k);
 /* Frees what these need to run, which outlives build_free. */
-void build_products_free(struct build *b);
+void build_prepared_free(struct build *b);
+/* The library that may compute an op in place of its kernel, of those that are asked; LIB_OWN: none. */
+enum lib_external build_asked_instead(const struct build *b, ir_op op);
 /* The provider of the op; NULL where no library can. */
 const struct build_choice *build_choose(struct build *b, ir_op op);
 

@@ -8,16 +8,21 @@ static double handed_on(const struct build *b, ir_op op) {
     return lower_supports(b->m, op) && ir_type_bytes(ir_val_type(b->m, v), &bytes) ? b->model->copy * (double)bytes : 0;
 }
 
-/* A product of a GPU's, by its kernel or by cuBLASLt; whether that takes it is seen when it is prepared (product.c). */
-static bool choose_product(const struct build *b, ir_op op, struct build_choice *c) {
+enum lib_external build_asked_instead(const struct build *b, ir_op op) {
+    enum lib_external by = ext_instead(ir_kind(b->m, op));
+    return by != LIB_OWN && b->instead >> by & 1 ? by : LIB_OWN;
+}
+
+/* A contraction of a GPU's, by its kernel or a library; whether that takes it is seen when it is prepared (instead.c). */
+static bool choose_instead(const struct build *b, ir_op op, enum lib_external by, struct build_choice *c) {
     const struct model_cost *cost =
-        b->model->cost[LIB_DOT_GENERAL][ir_val_type(b->m, ir_operand(b->m, op, 0))->dtype];
+        b->model->cost[ext_routine(ir_kind(b->m, op))][ir_val_type(b->m, ir_operand(b->m, op, 0))->dtype];
     struct model_work work = model_work(b->m, op);
-    if (!cost[LIB_OWN].known || !cost[LIB_CUBLASLT].known)
+    if (!cost[LIB_OWN].known || !cost[by].known)
         return false;
     c->ns[LIB_OWN] = model_ns(&cost[LIB_OWN], &work);
-    c->ns[LIB_CUBLASLT] = model_ns(&cost[LIB_CUBLASLT], &work);
-    c->by = c->ns[LIB_CUBLASLT] < c->ns[LIB_OWN] ? LIB_CUBLASLT : LIB_OWN;
+    c->ns[by] = model_ns(&cost[by], &work);
+    c->by = c->ns[by] < c->ns[LIB_OWN] ? by : LIB_OWN;
     return true;
 }
 
@@ -71,8 +76,9 @@ static bool choose_first(struct build *b, ir_op op, struct build_choice *c) {
 const struct build_choice *build_choose(struct build *b, ir_op op) {
     if (b->libraries == BUILD_OWN || b->level == 0 || ext_routine(ir_kind(b->m, op)) == LIB_NONE)
         return NULL;
-    bool product = b->library_products && b->libraries == BUILD_CHEAPEST && ir_kind(b->m, op) == IR_DOT_GENERAL;
-    if (b->on_device && lower_supports(b->m, op) && !product) /* libraries of the host are for what would be there anyway */
+    enum lib_external instead = b->libraries == BUILD_CHEAPEST ? build_asked_instead(b, op) : LIB_OWN;
+    bool lowered = b->on_device && lower_supports(b->m, op);
+    if (lowered && instead == LIB_OWN) /* libraries of the host are for what would be there anyway */
         return NULL;
     uint32_t known = opt_ids_get(&b->chosen, op.i);
     if (known)
@@ -80,9 +86,9 @@ const struct build_choice *build_choose(struct build *b, ir_op op) {
     struct build_choice *c = ARENA_NEW(b->a, struct build_choice);
     for (int by = 0; by < LIB_EXTERNAL_COUNT; by++)
         c->ns[by] = -1;
-    bool found = b->on_device && lower_supports(b->m, op)  ? choose_product(b, op, c)
-                 : b->libraries == BUILD_CHEAPEST           ? choose_cheapest(b, op, c)
-                                                            : choose_first(b, op, c);
+    bool found = lowered                          ? choose_instead(b, op, instead, c)
+                 : b->libraries == BUILD_CHEAPEST ? choose_cheapest(b, op, c)
+                                                  : choose_first(b, op, c);
     c = found ? c : NULL;
     ARENA_PUSH(b->a, &b->choices, c);
     opt_ids_set(&b->chosen, op.i, b->choices.n);

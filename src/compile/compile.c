@@ -266,7 +266,7 @@ static hilo_status optimise(const struct compile *c, ir_op entry, struct dump *t
 /* ---- the plan -------------------------------------------------------------------------------- */
 
 static void free_build(void *build) {
-    build_products_free(build);
+    build_prepared_free(build);
     build_free(build);
 }
 
@@ -453,10 +453,14 @@ static bool can_plan(const struct compile *c, ir_op entry, const struct ir_modul
 
 /* Those of the client's GPU. */
 static void choose_gpu_libraries(const struct compile *c, struct build *b) {
-    bool wanted = b->libraries != BUILD_ONE || b->library == LIB_CUBLASLT, missing = wanted && ext_missing(LIB_CUBLASLT);
+    static const enum lib_external all[] = {
+#define INSTEAD(id, OP) LIB_##id,
+#include "library/externals.def"
+    };
     b->gpu_client = c->exe->client;
-    b->library_products = wanted && !missing;
-    b->wanted |= missing && b->libraries == BUILD_ANY ? 1u << LIB_CUBLASLT : 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (b->libraries != BUILD_ONE || b->library == all[i])
+            b->instead |= 1u << all[i];
 }
 
 static hilo_status evaluated_plan(const struct compile *c, ir_op entry, struct ir_module *m) {

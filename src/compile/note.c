@@ -138,6 +138,15 @@ const struct plan_note *build_note_part(struct build *b, bool before) {
     return note;
 }
 
+const struct plan_note *build_note_stays(struct build *b, const char *why) {
+    char text[640];
+    snprintf(text, sizeof text, "%s; not %s", b->note->text ? b->note->text : "a kernel", why);
+    struct plan_note *note = ARENA_NEW(b->a, struct plan_note);
+    *note = *b->note;
+    note->text = arena_dup(b->a, text, strlen(text) + 1, 1);
+    return note;
+}
+
 const struct plan_note *build_note_op(struct build *b, ir_op op) {
     struct note_ops x = {.b = b, .v = {op}, .n = 1};
     char text[320];

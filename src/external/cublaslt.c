@@ -1,4 +1,4 @@
-/* cuBLASLt, of NVIDIA's toolkits since CUDA 12: products with their bias and maximum with zero.
+/* cuBLASLt, of NVIDIA's toolkits since CUDA 12: products, with what is added to them.
  *
  * Its matrices are columns one after the other, hilo's rows: so it is asked for the transposed product, of the transposed
  * operands in the other order, and nothing is moved. The algorithm is what its heuristic names first, asked once for each
@@ -300,7 +300,9 @@ hilo_status ext_product_run(void *product, void *stream, void *const *buffers, v
     const struct ext_product *p = &x->p;
     const void *a = buffers[p->b], *b = buffers[p->a], *bias = p->bias >= 0 ? buffers[p->bias] : NULL;
     void *out = buffers[p->out];
-    if (!is_aligned(a) || !is_aligned(b) || !is_aligned(out) || !is_aligned(bias) || out == a || out == b || out == bias)
+    const void *added = p->added >= 0 ? buffers[p->added] : out; /* may be the result's memory */
+    if (!is_aligned(a) || !is_aligned(b) || !is_aligned(out) || !is_aligned(bias) || !is_aligned(added) || out == a ||
+        out == b || out == bias)
         return HILO_UNIMPLEMENTED;
     uintptr_t at = ((uintptr_t)workspace + WORKSPACE_ALIGN - 1) & ~(uintptr_t)(WORKSPACE_ALIGN - 1);
     size_t bytes = x->algorithm.workspace_bytes;
@@ -308,9 +310,9 @@ hilo_status ext_product_run(void *product, void *stream, void *const *buffers, v
     hilo_status status =
         bias ? check(l->desc_set(x->desc, DESC_BIAS_POINTER, &bias, sizeof bias), "MatmulDescSetAttribute", d) : HILO_OK;
     if (status == HILO_OK)
-        status = check(l->matmul(x->handle, x->desc, x->sums->one, a, x->layout[A], b, x->layout[B], x->sums->zero, out,
-                                 x->layout[C], out, x->layout[C], x->algorithm.algorithm, bytes ? (void *)at : NULL, bytes,
-                                 stream),
+        status = check(l->matmul(x->handle, x->desc, x->sums->one, a, x->layout[A], b, x->layout[B],
+                                 p->added >= 0 ? x->sums->one : x->sums->zero, added, x->layout[C], out, x->layout[C],
+                                 x->algorithm.algorithm, bytes ? (void *)at : NULL, bytes, stream),
                        "Matmul", d);
     pthread_mutex_unlock(&x->lock);
     return status == HILO_UNIMPLEMENTED ? HILO_INTERNAL : status; /* which it had said it would do */

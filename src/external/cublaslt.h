@@ -10,6 +10,7 @@
 struct ext_product {
     struct dot_axes axes;
     int bias;          /* an element for each column; -1 = none */
+    int added;         /* of the size and type of the result, added to it before the bias; -1 = none */
     int a, b, out;
 };
 

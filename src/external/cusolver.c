@@ -5,12 +5,10 @@
  * for one matrix of a batch. After a factor a kernel, which is given to the driver as PTX, clears the other triangle, and makes
  * the factor of a matrix that is not positive definite NaN, so that the host need not look. */
 #include "external/external.h"
-
-#include "gpu/gpu.h"
+#include "external/handle.h"
 
 #include <inttypes.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 
 /* Values of cublas_api.h and cusolver_common.h. */
@@ -121,63 +119,20 @@ static hilo_status check_solver(int error, const char *call, struct diag_list *d
 
 /* ---- handles ---------------------------------------------------------------------------------- */
 
-/* A library's of a device, with its stream; one thread at a time. */
-struct handle {
-    void *handle;
-    int (*destroy)(void *handle);
-    pthread_mutex_t lock;
-};
-
-/* How a library makes them, and the names of these functions. */
-struct maker {
-    int (*create)(void **handle);
-    int (*destroy)(void *handle);
-    int (*stream)(void *handle, void *stream);
-    hilo_status (*check)(int error, const char *call, struct diag_list *d);
-    const char *create_name, *stream_name;
-};
-
-static void handle_release(void *handle) {
-    const hilo_allocator al = mem_system_allocator();
-    struct handle *h = handle;
-    if (h->handle)
-        (void)h->destroy(h->handle);
-    pthread_mutex_destroy(&h->lock);
-    mem_free(&al, h, sizeof *h);
-}
-
-static hilo_status handle_make(struct gpu *g, const struct maker *m, struct diag_list *d, void **out) {
-    const hilo_allocator al = mem_system_allocator();
-    void *stream;
-    HILO_TRY(gpu_stream(g, d, &stream));
-    struct handle *h = mem_alloc(&al, sizeof *h);
-    if (!h)
-        return diag_error(d, HILO_RESOURCE_EXHAUSTED, "out of memory");
-    *h = (struct handle){.destroy = m->destroy};
-    pthread_mutex_init(&h->lock, NULL);
-    hilo_status status = m->check(m->create(&h->handle), m->create_name, d);
-    if (status == HILO_OK)
-        status = m->check(m->stream(h->handle, stream), m->stream_name, d);
-    if (status != HILO_OK)
-        handle_release(h);
-    else
-        *out = h;
-    return status;
-}
-
 static hilo_status blas_make(struct gpu *g, struct diag_list *d, void **out) {
     const struct cublas *l = &cublas_state.table;
-    const struct maker m = {l->create, l->destroy, l->stream, check_blas, "Create", "SetStream"};
-    return handle_make(g, &m, d, out);
+    const struct ext_handle_maker m = {l->create, l->destroy, l->stream, check_blas, "Create", "SetStream"};
+    return ext_handle_make(g, &m, d, out);
 }
 
 static hilo_status solver_make(struct gpu *g, struct diag_list *d, void **out) {
     const struct cusolver *l = &cusolver_state.table;
-    const struct maker m = {l->create, l->destroy, l->stream, check_solver, "DnCreate", "DnSetStream"};
-    return handle_make(g, &m, d, out);
+    const struct ext_handle_maker m = {l->create, l->destroy, l->stream, check_solver, "DnCreate", "DnSetStream"};
+    return ext_handle_make(g, &m, d, out);
 }
 
-static const struct gpu_library blas_library = {blas_make, handle_release}, solver_library = {solver_make, handle_release};
+static const struct gpu_library blas_library = {blas_make, ext_handle_release},
+                                solver_library = {solver_make, ext_handle_release};
 
 /* The number of a type; TYPES for what they have none for. */
 static unsigned type_of(enum ir_dtype t) {
@@ -192,7 +147,7 @@ static bool is_aligned(const void *p) {
 
 struct solve {
     struct gpu *gpu;
-    struct handle *blas;
+    struct ext_handle *blas;
     unsigned type;
     size_t batches, a_bytes, b_bytes; /* bytes: of one matrix */
     int side, fill, op, diag, n, rows, columns; /* as the library has them, transposed */
@@ -277,7 +232,7 @@ hilo_status ext_cublas_triangular_solve_run(void *state, const struct lib_call *
 
 struct factor {
     struct gpu *gpu;
-    struct handle *solver;
+    struct ext_handle *solver;
     unsigned type;
     size_t batches, bytes; /* of one matrix */
     int n, fill, area;     /* area: its numbers */

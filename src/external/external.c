@@ -63,6 +63,20 @@ enum lib_routine ext_routine(enum ir_op_kind kind) {
     return LIB_NONE;
 }
 
+enum lib_external ext_instead(enum ir_op_kind kind) {
+    static const struct {
+        enum ir_op_kind kind;
+        enum lib_external by;
+    } all[] = {
+#define INSTEAD(id, OP) {IR_##OP, LIB_##id},
+#include "library/externals.def"
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].kind == kind)
+            return all[i].by;
+    return LIB_OWN;
+}
+
 /* How it does it; NULL where it does not. */
 static const struct lib_by *how(enum lib_external by, enum lib_routine r) {
     for (const struct lib_by *const *b = ext_rows(); *b; b++)

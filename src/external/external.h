@@ -4,6 +4,7 @@
  *   onednn.h, .c      oneDNN's interface, of versions 2 and 3        fftw.c       Fourier transforms
  *   onednn_dot.c      products        onednn_window.c   convolution and pooling
  *   cublaslt.h, .c    products on a GPU                              nvjitlink.h, .c   PTX to cubins
+ *   cudnn.h, .c       convolutions on a GPU; cudnn.def: its values   handle.h, .c      handles of libraries of a GPU
  *   cufft.c           Fourier transforms on a GPU
  *   cusolver.c        Cholesky factors and triangular solves on a GPU
  *
@@ -27,7 +28,9 @@ const char *ext_missing(enum lib_external by);
 const char *ext_version(enum lib_external by);
 /* The routine that an op of this kind is to libraries; LIB_NONE for those that none does. */
 enum lib_routine ext_routine(enum ir_op_kind kind);
-/* Whether it does anything of that kind. */
+/* The library that may compute an op of this kind in place of a GPU's kernel; LIB_OWN: none. */
+enum lib_external ext_instead(enum ir_op_kind kind);
+/* Whether it does anything of that kind, as a routine. */
 bool ext_does(enum lib_external by, enum ir_op_kind kind);
 /* Fills `out` when this library can compute the op with its static shapes, on the GPU if there is one (a library that runs on
    one makes its context the calling thread's), or the host; as lib_match. */

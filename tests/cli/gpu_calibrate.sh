@@ -1,7 +1,8 @@
 #!/bin/sh
 # hilo calibrate --device gpu, and what --backend auto makes of it, on the stand-ins for the driver and the libraries.
 . "$(dirname "$0")/gpu.inc"
-export HILO_CUFFT_PATH="$tests" HILO_CUBLASLT_PATH="$tests" HILO_CUSOLVER_PATH="$tests" HILO_CUBLAS_PATH="$tests"
+export HILO_CUFFT_PATH="$tests" HILO_CUBLASLT_PATH="$tests" HILO_CUDNN_PATH="$tests"
+export HILO_CUSOLVER_PATH="$tests" HILO_CUBLAS_PATH="$tests"
 export HILO_ONEDNN_PATH= HILO_OPENBLAS_PATH= HILO_FFTW_PATH= HILO_CACHE_DIR="$dir/cache"
 
 cat >p.mlir <<'EOP'
@@ -24,8 +25,9 @@ exits 3 calibrate --device nowhere
 
 # ---- what is measured, kept, and shown; the processor's is another file
 exits 0 calibrate --device gpu
-says 'cuBLASLt  130000' 'cuSOLVER  12000' 'cuBLAS    13.0.0' 'measuring fft' 'measuring dot_general f16'
-for row in 'dot_general f16 cuBLASLt' 'dot_general i8 hilo' 'cholesky complex<f64> cuSOLVER' 'triangular_solve f64 cuBLAS' \
+says 'cuBLASLt  130000' 'cuDNN     91900' 'cuSOLVER  12000' 'cuBLAS    13.0.0' 'measuring fft' 'measuring dot_general f16'
+for row in 'dot_general f16 cuBLASLt' 'dot_general i8 hilo' 'convolution f16 cuDNN' 'convolution bf16 hilo' \
+    'cholesky complex<f64> cuSOLVER' 'triangular_solve f64 cuBLAS' \
     'fft f32 cuFFT' 'fft complex<f64> hilo'; do
     if grep -q "^$row " cache/calibration-gpu; then pass; else fail "no $row"; fi
 done
@@ -38,7 +40,7 @@ says 'calibration: there is none'
 
 # prefers LIBRARIES: a calibration by which these cost nothing, and all others a second
 prefers() {
-    awk -v free="$1" '/^(dot_general|fft|cholesky|triangular_solve) / {$4 = index(free, $3) ? 0 : 1e9; $5 = $6 = 0} 1' good \
+    awk -v free="$1" '/^[a-z_]+ [a-z0-9<>]+ (hilo|cu)/ {$4 = index(free, $3) ? 0 : 1e9; $5 = $6 = 0} 1' good \
         >cache/calibration-gpu
 }
 
@@ -58,6 +60,23 @@ says '0 transfers' 'cufft.fft' 'expected: cuBLASLt 0.0000 ms, hilo 1000.0000 ms'
 exits 0 explain p.mlir --device gpu --backend codegen
 says '2 transfers'
 exits 0 run p.mlir --device gpu --input random:1 --compare reference
+
+# ---- convolutions likewise
+cat >c.mlir <<'EOP'
+func.func @main(%x: tensor<1x6x6x8xf32>, %w: tensor<3x3x8x8xf32>) -> tensor<1x4x4x8xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x6x6x8xf32>, tensor<3x3x8x8xf32>) -> tensor<1x4x4x8xf32>
+  return %0 : tensor<1x4x4x8xf32>
+}
+EOP
+prefers cuDNN
+exits 0 explain c.mlir --device gpu
+says 'kernel cuDNN' 'expected: cuDNN 0.0000 ms, hilo 1000.0000 ms'
+prefers hilo
+exits 0 compile c.mlir --device gpu --emit plan
+if grep -q 'by cuDNN' out; then fail 'cuDNN is used'; else pass; fi
+prefers 'cuBLASLt cuFFT'
 
 # ---- a program with such a product is compiled each time: files have kernels alone; one without is kept
 exits 0 run p.mlir --device gpu --input random:1 --timing 1 --json

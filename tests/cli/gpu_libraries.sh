@@ -88,6 +88,32 @@ func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64xf
 }
 EOP
 
+# What is added before the bias, or alone, of f32 and of bf16 with sums in f32; a bias before it is the kernel's.
+cat >added.mlir <<'EOP'
+func.func @main(%x: tensor<40x24xf32>, %w: tensor<24x48xf32>, %b: tensor<48xf32>, %r: tensor<40x48xf32>,
+                %e: tensor<40x24xbf16>, %f: tensor<24x48xbf16>, %s: tensor<40x48xbf16>)
+    -> (tensor<40x48xf32>, tensor<40x48xf32>, tensor<40x48xf32>, tensor<40x48xf32>, tensor<40x48xbf16>) {
+  %bias = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<48xf32>) -> tensor<40x48xf32>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<40x24xf32>, tensor<24x48xf32>) -> tensor<40x48xf32>
+  %1 = stablehlo.add %r, %0 : tensor<40x48xf32>
+  %2 = stablehlo.add %x, %x : tensor<40x24xf32>
+  %3 = stablehlo.dot_general %2, %w, contracting_dims = [1] x [0] : (tensor<40x24xf32>, tensor<24x48xf32>) -> tensor<40x48xf32>
+  %4 = stablehlo.add %3, %r : tensor<40x48xf32>
+  %5 = stablehlo.add %bias, %4 : tensor<40x48xf32>
+  %6 = stablehlo.negate %w : tensor<24x48xf32>
+  %7 = stablehlo.dot_general %2, %6, contracting_dims = [1] x [0] : (tensor<40x24xf32>, tensor<24x48xf32>) -> tensor<40x48xf32>
+  %8 = stablehlo.add %7, %bias : tensor<40x48xf32>
+  %9 = stablehlo.add %8, %r : tensor<40x48xf32>
+  %10 = stablehlo.dot_general %e, %f, contracting_dims = [1] x [0]
+    : (tensor<40x24xbf16>, tensor<24x48xbf16>) -> tensor<40x48xf32>
+  %11 = stablehlo.add %10, %r : tensor<40x48xf32>
+  %12 = stablehlo.dot_general %e, %f, contracting_dims = [1] x [0]
+    : (tensor<40x24xbf16>, tensor<24x48xbf16>) -> tensor<40x48xbf16>
+  %13 = stablehlo.add %12, %s : tensor<40x48xbf16>
+  return %1, %5, %9, %11, %13 : tensor<40x48xf32>, tensor<40x48xf32>, tensor<40x48xf32>, tensor<40x48xf32>, tensor<40x48xbf16>
+}
+EOP
+
 # by PROGRAM COUNTS LAUNCHES: equal to the evaluator, by so many calls of the library, and launches of kernels
 by() {
     rm -f report cublaslt
@@ -97,13 +123,14 @@ by() {
     if grep -qxF "$2" cublaslt; then pass; else fail "$1: $2 expected: $(cat cublaslt)"; fi
     if grep -q " leaks 0 launches $3 " report; then pass; else fail "$1: $3 launches expected: $(cat report)"; fi
 }
-by products.mlir 'products 9 bias 0 transposed 3 batched 1 handles 1 algorithms 9' 1 # the last one stays a kernel
-by epilogues.mlir 'products 1 bias 1 transposed 0 batched 0 handles 1 algorithms 1' 4
-by loop.mlir 'products 5 bias 0 transposed 5 batched 0 handles 1 algorithms 1' 2
+by products.mlir 'products 9 bias 0 added 0 transposed 3 batched 1 handles 1 algorithms 9' 1 # the last one stays a kernel
+by epilogues.mlir 'products 1 bias 1 added 0 transposed 0 batched 0 handles 1 algorithms 1' 4
+by loop.mlir 'products 5 bias 0 added 0 transposed 5 batched 0 handles 1 algorithms 1' 2
 if [ "$(report graphs)" = 4 ]; then pass; else fail "graphs: $(cat report)"; fi
-by equal.mlir 'products 4 bias 1 transposed 1 batched 0 handles 1 algorithms 3' 0 # the first and the last are one
+by equal.mlir 'products 4 bias 1 added 0 transposed 1 batched 0 handles 1 algorithms 3' 0 # the first and the last are one
+by added.mlir 'products 3 bias 1 added 3 transposed 0 batched 0 handles 1 algorithms 3' 4
 exits 0 explain epilogues.mlir --device gpu --backend library
-says 'kernel cuBLASLt' 'matmul + activation'
+says 'kernel cuBLASLt' 'matmul + activation' "not cuBLASLt's: what is computed from it"
 exits 0 compile products.mlir --device gpu --backend library --emit plan
 says 'kernel kernel0 in b0, b1 out b13' 'by cuBLASLt'
 
@@ -146,6 +173,6 @@ func.func @main(%x: tensor<40x24xf32>, %w: tensor<24x48xf32>, %b: tensor<48xf32>
 }
 EOP
 library_calls_fail cublaslt HILO_FAKE_CUBLASLT_FAIL 18 2 'cublasLtMatmul[a-zA-Z]*: CUBLAS_STATUS' \
-    'products 1 bias 1 transposed 0 batched 0 handles 1 algorithms 1' one.mlir --input random:1
+    'products 1 bias 1 added 0 transposed 0 batched 0 handles 1 algorithms 1' one.mlir --input random:1
 
 finish

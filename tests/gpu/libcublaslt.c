@@ -1,7 +1,7 @@
 /* A stand-in for cuBLASLt on top of that for the driver (libcuda.c), in whose streams its products run, by sums in f64. It
  * checks what the library's documentation demands: handles, descriptions, layouts against operations and sizes, leading
  * dimensions, memory of all that is read and written, alignment, the workspace, that the algorithm was made for this
- * product, and that it may not add up in any order. It reports "products N bias N transposed N batched N handles N
+ * product, and that it may not add up in any order. It reports "products N bias N added N transposed N batched N handles N
  * algorithms N" (library.h). */
 #include "base/fp.h"
 
@@ -29,11 +29,11 @@ struct heuristic {
 struct task {
     struct desc desc;
     struct layout a, b, d;
-    const char *pa, *pb, *bias;
+    const char *pa, *pb, *pc, *bias; /* pc: NULL: nothing is added */
     char *pd, *workspace;
 };
 
-static struct { int products, bias, transposed, batched, handles, algorithms; } seen;
+static struct { int products, bias, added, transposed, batched, handles, algorithms; } seen;
 
 static size_t type_bytes(int type) {
     static const size_t bytes[] = {[R_32F] = 4, [R_64F] = 8, [R_16F] = 2, [R_8I] = 1, [R_32I] = 4, [R_16BF] = 2};
@@ -300,6 +300,7 @@ static void run(void *user) {
         for (int64_t j = 0; j < (int64_t)t->d.columns; j++)
             for (int64_t i = 0; i < (int64_t)t->d.rows; i++) {
                 double x = element(t, batch, i, j, depth);
+                x += t->pc ? load(t->d.type, t->pc, batch * t->d.offset + i + j * t->d.step) : 0;
                 x += t->bias ? load(t->d.type, t->bias, i) : 0;
                 store(t->d.type, t->pd, batch * t->d.offset + i + j * t->d.step, x);
             }
@@ -328,7 +329,8 @@ int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, v
     const struct layout *v[] = {of(a_layout), of(b_layout), of(d_layout)};
     of(handle);
     check(x, v);
-    if (factor(alpha, x->scale) != 1 || factor(beta, x->scale) != 0 || c != d || c_layout != d_layout)
+    const bool adds = factor(beta, x->scale) != 0;
+    if (factor(alpha, x->scale) != 1 || (adds && factor(beta, x->scale) != 1) || (!adds && c != d) || c_layout != d_layout)
         misuse("factors, or a third operand");
     if (algorithm[0] != fingerprint(x, v))
         misuse("an algorithm of another product");
@@ -340,7 +342,7 @@ int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, v
         return EXECUTION_FAILED;
     struct task *t = calloc(1, sizeof *t);
     *t = (struct task){.desc = *x, .a = *v[0], .b = *v[1], .d = *v[2], .pa = bytes_of(a, v[0]), .pb = bytes_of(b, v[1]),
-                       .pd = bytes_of(d, v[2])};
+                       .pc = adds ? bytes_of(c, v[2]) : NULL, .pd = bytes_of(d, v[2])};
     if (x->epilogue == 4) {
         t->bias = fake.cuda.bytes((uint64_t)(uintptr_t)x->bias, v[2]->rows * type_bytes(v[2]->type));
         if (!t->bias)
@@ -353,6 +355,7 @@ int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, v
     }
     count(&seen.products, 1);
     count(&seen.bias, x->epilogue == 4);
+    count(&seen.added, adds);
     count(&seen.transposed, x->transposed[0] || x->transposed[1]);
     count(&seen.batched, v[2]->batches > 1);
     fake.cuda.enqueue(stream, run, t);
@@ -360,6 +363,6 @@ int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, v
 }
 
 __attribute__((destructor)) static void report(void) {
-    report_line("products %d bias %d transposed %d batched %d handles %d algorithms %d\n", seen.products, seen.bias,
-                seen.transposed, seen.batched, seen.handles, seen.algorithms);
+    report_line("products %d bias %d added %d transposed %d batched %d handles %d algorithms %d\n", seen.products, seen.bias,
+                seen.added, seen.transposed, seen.batched, seen.handles, seen.algorithms);
 }
