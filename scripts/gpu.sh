@@ -16,10 +16,10 @@ device=$("$hilo" devices | sed -n 's/^gpu:0: //p')
 [ -n "$device" ] || { "$hilo" devices | grep '^gpu' >&2; exit 1; }
 if [ "$quick" ]; then
     n=4096 rows=16 columns=64 size=64 width=64 layers=2 depth=4 runs=2 new=2 checked='tests/op/abs.mlir'
-    images=2 side=6 features=8
+    images=2 side=6 features=8 order=8
 else
     n=67108864 rows=16384 columns=4096 size=4096 width=8192 layers=8 depth=50 runs=20 new=64 checked='tests/op/*.mlir'
-    images=8 side=56 features=128
+    images=8 side=56 features=128 order=1024
 fi
 
 # ---- correctness
@@ -136,11 +136,46 @@ t='tensor<64x64xf32>' u='tensor<64xf32>'
     echo '}'
 } | row tiny 0 0
 
+# Factors, which are the libraries' alone: the host's take long.
+factor() { # NAME OPERATIONS, the body from standard input: of %x, with the diagonal large, to %r
+    cat >"$dir/$1.mlir" <<EOP
+func.func @main(%a: $f) -> $f {
+  %i = stablehlo.iota dim = 0 : $e
+  %j = stablehlo.iota dim = 1 : $e
+  %d = stablehlo.compare EQ, %i, %j : ($e, $e) -> tensor<${order}x${order}xi1>
+  %n = stablehlo.constant dense<$order.0> : $f
+  %x = stablehlo.select %d, %n, %a : tensor<${order}x${order}xi1>, $f
+$(cat)
+  return %r : $f
+}
+EOP
+    echo "$1 $((8 * order * order)) $2" >>"$dir/factors"
+}
+e="tensor<${order}x${order}xi32>" f="tensor<${order}x${order}xf32>" h="tensor<${order}xf32>" cube=$((order * order * order))
+factor cholesky $((cube / 3)) <<EOP
+  %r = stablehlo.cholesky %x, lower = true : $f
+EOP
+factor lu $((2 * cube / 3)) <<EOP
+  %r, %p, %o = stablehlo.custom_call @lapack_sgetrf_ffi(%x) : ($f) -> ($f, tensor<${order}xi32>, tensor<i32>)
+EOP
+factor qr $((8 * cube / 3)) <<EOP
+  %q, %t = stablehlo.custom_call @lapack_sgeqrf_ffi(%x) : ($f) -> ($f, $h)
+  %r = stablehlo.custom_call @lapack_sorgqr_ffi(%q, %t) : ($f, $h) -> $f
+EOP
+factor eigh $((9 * cube)) <<EOP
+  %r, %w, %o = stablehlo.custom_call @lapack_ssyevd_ffi(%x) {mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}}
+    : ($f) -> ($f, $h, tensor<i32>)
+EOP
+factor svd $((22 * cube)) <<EOP
+  %l, %s, %r, %v, %o = stablehlo.custom_call @lapack_sgesdd_ffi(%x) {mhlo.backend_config = {mode = 83 : ui8}}
+    : ($f) -> ($f, $h, $f, $f, tensor<i32>)
+EOP
+
 # ---- peers: lines `NAME LIBRARY MS`
 cat >"$dir/peers.py" <<EOP
 import statistics, sys, time
 n, rows, columns, size, width, layers, runs = $n, $rows, $columns, $size, $width, $layers, $runs
-images, side, features = $images, $side, $features
+images, side, features, order = $images, $side, $features, $order
 
 def median(name, library, run, wait):
     try:
@@ -167,6 +202,8 @@ try:
         w, t = [rand(width, width, dtype=torch.bfloat16) for _ in range(layers)], rand(1, width, dtype=torch.bfloat16)
         image = rand(images, features, side, side, dtype=torch.bfloat16).to(memory_format=torch.channels_last)
         window = rand(features, features, 3, 3, dtype=torch.bfloat16).to(memory_format=torch.channels_last)
+        g = rand(order, order)
+        spd = g @ g.T + order * torch.eye(order, device="cuda")
         elementwise = torch.compile(lambda x, y: torch.maximum(x * y + x, y))
         norm = torch.compile(lambda m: m * torch.rsqrt((m * m).mean(1, keepdim=True) + 1e-5))
         def matvec():
@@ -176,7 +213,10 @@ try:
         for name, run in (("copy", x.clone), ("elementwise", lambda: elementwise(x, y)),
                           ("softmax", lambda: torch.softmax(m, 1)), ("norm", lambda: norm(m)),
                           ("product", lambda: a @ b), ("matvec", matvec),
-                          ("convolution", lambda: torch.conv2d(image, window, padding=1))):
+                          ("convolution", lambda: torch.conv2d(image, window, padding=1)),
+                          ("cholesky", lambda: torch.linalg.cholesky(spd)), ("lu", lambda: torch.linalg.lu_factor(spd)),
+                          ("qr", lambda: torch.linalg.qr(spd)), ("eigh", lambda: torch.linalg.eigh(spd)),
+                          ("svd", lambda: torch.linalg.svd(spd, full_matrices=False))):
             median(name, "torch", run, torch.cuda.synchronize)
 except ImportError:
     pass
@@ -186,6 +226,8 @@ try:
         def rand(*dims, dtype=jnp.float32):
             return jax.random.uniform(jax.random.key(0), dims).astype(dtype)
         x, y, m, a = rand(n), rand(n), rand(rows, columns), rand(size, size, dtype=jnp.bfloat16)
+        g = rand(order, order)
+        spd = g @ g.T + order * jnp.eye(order)
         for name, f, args in (("copy", lambda x: x.copy(), (x,)),
                               ("elementwise", lambda x, y: jnp.maximum(x * y + x, y), (x, y)),
                               ("softmax", lambda m: jax.nn.softmax(m, axis=1), (m,)),
@@ -194,7 +236,10 @@ try:
                               ("convolution", lambda x, w: jax.lax.conv_general_dilated(
                                   x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")),
                                (rand(images, side, side, features, dtype=jnp.bfloat16),
-                                rand(3, 3, features, features, dtype=jnp.bfloat16)))):
+                                rand(3, 3, features, features, dtype=jnp.bfloat16))),
+                              ("cholesky", jnp.linalg.cholesky, (spd,)), ("lu", jax.lax.linalg.lu, (spd,)),
+                              ("qr", jnp.linalg.qr, (spd,)), ("eigh", jnp.linalg.eigh, (spd,)),
+                              ("svd", lambda a: jnp.linalg.svd(a, full_matrices=False), (spd,))):
             f = jax.jit(f)
             median(name, "jax", lambda: jax.block_until_ready(f(*args)), lambda: None)
 except ImportError:
@@ -221,6 +266,11 @@ by_library() { # NAME LIBRARY
 }
 by_library product cuBLASLt
 by_library convolution cuDNN
+while read -r name bytes operations; do
+    "$hilo" compile "$dir/$name.mlir" --device gpu --backend library --emit plan 2>/dev/null | grep -q ' cusolver\.' || continue
+    ms=$(time_of "$name" library)
+    echo "$name $bytes $operations ${ms:-0}" >>"$dir/times"
+done <"$dir/factors"
 tokens=
 [ -z "${MODEL-}" ] || tokens=$(timeout 120 "$hilo" generate -m "$MODEL" --engine hilo:gpu --raw -p A -n $new --json |
     sed -n 's/.*"decode_tok_s":\([0-9.]*\).*/\1/p')
@@ -236,7 +286,7 @@ awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${l
         rate = $4 > 0 ? $2 / $4 / 1e6 : 0; share = $4 > 0 && copied > 0 ? $2 / $4 / copied : 0
         as = $1 == "cuBLASLt" ? "product" : $1 == "cuDNN" ? "convolution" : $1
         peer[$1, "torch"] = peer[as, "torch"]; peer[$1, "jax"] = peer[as, "jax"]
-        if (as == "product" || as == "convolution") share = $4 > 0 ? peer[as, "torch"] / $4 : 0
+        if (as ~ /^(product|convolution|cholesky|lu|qr|eigh|svd)$/) share = $4 > 0 ? peer[as, "torch"] / $4 : 0
         if ($1 == "tiny") share = 0
         rows = rows sprintf("%s\n{\"name\":\"%s\",\"ms\":%s,\"gb_per_s\":%s,\"tflop_per_s\":%s,", rows != "" ? "," : "", $1,
             number($4), number(rate), number($4 > 0 ? $3 / $4 / 1e9 : 0))
@@ -250,7 +300,7 @@ awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${l
     END {
         printf "%s\ntests/op: %s; compute-sanitizer: %s\n\n", device, ops, sanitizer
         printf "%-12s %10s %10s %10s %10s %8s\n%s", "", "hilo ms", "GB/s", "torch ms", "jax ms", "share", table
-        printf "share: of the rate of the copy; products, the convolution: of torch\n"
+        printf "share: of the rate of the copy; products, convolution, factors: of torch\n"
         printf "tiny: time of each of %d kernels in turn\n", launches
         if (tokens) printf "decode: %s tokens/s\n", tokens
         printf "{\"device\":\"%s\",\"ops\":\"%s\",\"sanitizer\":\"%s\",", device, ops, sanitizer >json

@@ -19,6 +19,7 @@ struct calibrate_options {
 
 /* A routine for several types and sizes; the function `text` defines what the sizes mean. */
 struct sample {
+    enum lib_routine routine;
     enum ir_op_kind kind;
     const char *types[6]; /* of elements; after a blank, that of the result if it differs */
     void (*text)(const int *size, const char *in, const char *out, char *to, size_t n);
@@ -94,8 +95,53 @@ static void fft_text(const int *s, const char *in, const char *out, char *to, si
              s[0], s[1], in, s[0], width, out, real ? "RFFT" : "FFT", s[1], s[0], s[1], in, s[0], width, out, s[0], width, out);
 }
 
+/* LAPACK's functions of n×n matrices. Sizes: matrices, n. */
+static void factor_text(enum lib_routine r, const int *s, const char *in, char *to, size_t n) {
+    const bool complex = in[0] == 'c', wide = strstr(in, "64") != NULL;
+    const char *real = wide ? "f64" : "f32";
+    const char letter = complex ? (wide ? 'z' : 'c') : wide ? 'd' : 's';
+    char matrix[64], line[64], values[64], number[32], results[320] = "", operands[192], types[192];
+    snprintf(matrix, sizeof matrix, "tensor<%dx%dx%dx%s>", s[0], s[1], s[1], in);
+    snprintf(line, sizeof line, "tensor<%dx%dx%s>", s[0], s[1], in);
+    snprintf(values, sizeof values, "tensor<%dx%dx%s>", s[0], s[1], real);
+    snprintf(number, sizeof number, "tensor<%dxi32>", s[0]);
+    snprintf(operands, sizeof operands, r == LIB_REFLECTORS ? "%%a: %s, %%t: %s" : "%%a: %s", matrix, line);
+    snprintf(types, sizeof types, r == LIB_REFLECTORS ? "%s, %s" : "%s", matrix, line);
+    if (r == LIB_LU)
+        snprintf(results, sizeof results, ", tensor<%dx%dxi32>, %s", s[0], s[1], number);
+    else if (r == LIB_QR)
+        snprintf(results, sizeof results, ", %s", line);
+    else if (r == LIB_EIGH)
+        snprintf(results, sizeof results, ", %s, %s", values, number);
+    else if (r == LIB_SVD)
+        snprintf(results, sizeof results, ", %s, %s, %s, %s", values, matrix, matrix, number);
+    const char *name = r == LIB_LU            ? "getrf"
+                       : r == LIB_QR          ? "geqrf"
+                       : r == LIB_REFLECTORS  ? (complex ? "ungqr" : "orgqr")
+                       : r == LIB_EIGH        ? (complex ? "heevd" : "syevd")
+                                              : "gesdd";
+    int count = r == LIB_LU || r == LIB_EIGH ? 3 : r == LIB_QR ? 2 : r == LIB_SVD ? 5 : 1;
+    snprintf(to, n,
+             "func.func @main(%s) -> %s {\n"
+             "  %%r:%d = stablehlo.custom_call @lapack_%c%s_ffi(%%a%s)\n"
+             "    {mhlo.backend_config = {mode = %d : ui8, uplo = 76 : ui8}} : (%s) -> (%s%s)\n  return %%r#0 : %s\n}\n",
+             operands, matrix, count, letter, name, r == LIB_REFLECTORS ? ", %t" : "", r == LIB_SVD ? 'S' : 'V', types, matrix,
+             results, matrix);
+}
+
+#define FACTOR_TEXT(ID, name)                                                                                                  \
+    static void name##_text(const int *s, const char *in, const char *out, char *to, size_t n) {                               \
+        (void)out;                                                                                                             \
+        factor_text(LIB_##ID, s, in, to, n);                                                                                   \
+    }
+FACTOR_TEXT(LU, lu)
+FACTOR_TEXT(QR, qr)
+FACTOR_TEXT(REFLECTORS, reflectors)
+FACTOR_TEXT(EIGH, eigh)
+FACTOR_TEXT(SVD, svd)
+
 static const struct sample samples[] = {
-    {IR_DOT_GENERAL,
+    {LIB_DOT_GENERAL, IR_DOT_GENERAL,
      {"f32", "bf16", "i8 i32", "f64", "complex<f32>", "complex<f64>"},
      dot_text,
      {{1, 32, 32, 32},
@@ -107,7 +153,7 @@ static const struct sample samples[] = {
       {1, 512, 512, 512},
       {24, 64, 64, 64},
       {24, 128, 128, 32}}},
-    {IR_CONVOLUTION,
+    {LIB_CONVOLUTION, IR_CONVOLUTION,
      {"f32", "bf16"},
      convolution_text,
      {{1, 14, 32, 32, 3},
@@ -116,19 +162,19 @@ static const struct sample samples[] = {
       {4, 28, 128, 128, 3},
       {1, 7, 256, 256, 3},
       {1, 112, 3, 32, 7}}},
-    {IR_REDUCE_WINDOW,
+    {LIB_REDUCE_WINDOW, IR_REDUCE_WINDOW,
      {"f32"},
      pool_text,
      {{1, 28, 32, 2, 2}, {1, 56, 64, 3, 2}, {4, 56, 64, 3, 1}, {2, 112, 32, 2, 2}, {1, 28, 256, 5, 1}}},
-    {IR_CHOLESKY,
+    {LIB_CHOLESKY, IR_CHOLESKY,
      {"f32", "f64", "complex<f32>", "complex<f64>"},
      cholesky_text,
      {{1, 16}, {64, 16}, {1, 64}, {8, 64}, {1, 160}, {1, 320}}},
-    {IR_TRIANGULAR_SOLVE,
+    {LIB_TRIANGULAR_SOLVE, IR_TRIANGULAR_SOLVE,
      {"f32", "f64", "complex<f32>", "complex<f64>"},
      solve_text,
      {{1, 16, 16}, {64, 16, 4}, {1, 64, 64}, {1, 200, 1}, {1, 200, 200}, {1, 320, 64}}},
-    {IR_FFT,
+    {LIB_FFT, IR_FFT,
      {"complex<f32>", "complex<f64>", "f32 complex<f32>", "f64 complex<f64>"},
      fft_text,
      {{1, 64}, {1, 1024}, {64, 256}, {16, 1000}, {64, 1024}, {4, 16384}, {1, 65536}}},
@@ -136,7 +182,7 @@ static const struct sample samples[] = {
 
 /* Of a GPU: what its libraries do. The host's routines with their transfers are measured, too. */
 static const struct sample gpu_samples[] = {
-    {IR_DOT_GENERAL,
+    {LIB_DOT_GENERAL, IR_DOT_GENERAL,
      {"f32", "bf16", "f16", "i8 i32", "f64"},
      dot_text,
      {{1, 16, 16, 32},
@@ -149,7 +195,7 @@ static const struct sample gpu_samples[] = {
       {32, 512, 512, 128},
       {1, 2048, 2048, 2048},
       {1, 4096, 4096, 4096}}},
-    {IR_CONVOLUTION,
+    {LIB_CONVOLUTION, IR_CONVOLUTION,
      {"f32", "bf16", "f16"},
      convolution_text,
      {{1, 6, 8, 8, 3},
@@ -160,15 +206,23 @@ static const struct sample gpu_samples[] = {
       {32, 56, 64, 256, 1},
       {32, 14, 512, 512, 3},
       {8, 224, 3, 64, 7}}},
-    {IR_CHOLESKY,
+    {LIB_CHOLESKY, IR_CHOLESKY,
      {"f32", "f64", "complex<f32>", "complex<f64>"},
      cholesky_text,
      {{1, 16}, {1, 48}, {2, 64}, {1, 256}, {16, 128}, {1, 1024}, {1, 4096}}},
-    {IR_TRIANGULAR_SOLVE,
+    {LIB_TRIANGULAR_SOLVE, IR_TRIANGULAR_SOLVE,
      {"f32", "f64", "complex<f32>", "complex<f64>"},
      solve_text,
      {{1, 16, 16}, {1, 48, 8}, {2, 64, 64}, {1, 256, 256}, {1, 1024, 1}, {1, 1024, 1024}, {1, 4096, 1024}}},
-    {IR_FFT,
+#define FACTOR_SAMPLE(ID, name)                                                                                                \
+    {LIB_##ID, IR_CUSTOM_CALL, {"f32", "f64", "complex<f32>", "complex<f64>"}, name##_text,                                    \
+     {{1, 16}, {1, 32}, {2, 48}, {1, 96}}}
+    FACTOR_SAMPLE(LU, lu),
+    FACTOR_SAMPLE(QR, qr),
+    FACTOR_SAMPLE(REFLECTORS, reflectors),
+    FACTOR_SAMPLE(EIGH, eigh),
+    FACTOR_SAMPLE(SVD, svd),
+    {LIB_FFT, IR_FFT,
      {"complex<f32>", "complex<f64>", "f32 complex<f32>", "f64 complex<f64>"},
      fft_text,
      {{1, 64}, {4, 128}, {16, 256}, {1, 4096}, {64, 1000}, {256, 4096}, {1, 1048576}}},
@@ -376,7 +430,7 @@ static int measure_type(hilo_client *client, const struct sample *s, const char 
                 times[k++] = ns[i][by];
             }
         if (k > 2)
-            m->cost[ext_routine(s->kind)][ir_dtype_named(str_of(in))][by] = model_fit(theirs, times, k);
+            m->cost[s->routine][ir_dtype_named(str_of(in))][by] = model_fit(theirs, times, k);
     }
     return code;
 }
@@ -407,7 +461,7 @@ static int measure_all(hilo_client *client, struct model *m) {
     for (size_t i = 0; i < n && code == CLI_OK; i++)
         for (size_t t = 0; t < 6 && s[i].types[t] && code == CLI_OK; t++) {
             fprintf(stderr, live ? "\r\033[Kmeasuring %s %s, %.0f s" : "measuring %s %s, %.0f s\n",
-                    lib_routine_name(ext_routine(s[i].kind)), s[i].types[t], (rt_now_ms() - begin) * 1e-3);
+                    lib_routine_name(s[i].routine), s[i].types[t], (rt_now_ms() - begin) * 1e-3);
             code = measure_type(client, &s[i], s[i].types[t], m);
         }
     if (live)

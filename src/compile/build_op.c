@@ -350,7 +350,8 @@ static bool has_routine(struct build *b, ir_op op, struct lib_match *match) {
         *match = c->match;
         return true;
     }
-    return !(b->level == 0 && ir_op_has(ir_kind(b->m, op), IR_T_CONTRACTION)) && lib_match(b->m, op, match);
+    return ir_kind(b->m, op) != IR_CUSTOM_CALL && /* by what is registered for it, or evaluated */
+           !(b->level == 0 && ir_op_has(ir_kind(b->m, op), IR_T_CONTRACTION)) && lib_match(b->m, op, match);
 }
 
 void build_op(struct build *b, ir_op op) {

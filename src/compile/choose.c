@@ -16,7 +16,7 @@ enum lib_external build_asked_instead(const struct build *b, ir_op op) {
 /* A contraction of a GPU's, by its kernel or a library; whether that takes it is seen when it is prepared (instead.c). */
 static bool choose_instead(const struct build *b, ir_op op, enum lib_external by, struct build_choice *c) {
     const struct model_cost *cost =
-        b->model->cost[ext_routine(ir_kind(b->m, op))][ir_val_type(b->m, ir_operand(b->m, op, 0))->dtype];
+        b->model->cost[ext_routine(b->m, op)][ir_val_type(b->m, ir_operand(b->m, op, 0))->dtype];
     struct model_work work = model_work(b->m, op);
     if (!cost[LIB_OWN].known || !cost[by].known)
         return false;
@@ -63,7 +63,7 @@ static bool choose_first(struct build *b, ir_op op, struct build_choice *c) {
     for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++) {
         if ((b->libraries == BUILD_ONE && by != (int)b->library) || (lib_on_device((enum lib_external)by) && !gpu))
             continue;
-        if (ext_does((enum lib_external)by, ir_kind(b->m, op)) && ext_missing((enum lib_external)by))
+        if (ext_does((enum lib_external)by, ext_routine(b->m, op)) && ext_missing((enum lib_external)by))
             b->wanted |= 1u << by;
         if (ext_match(b->m, op, (enum lib_external)by, gpu, &c->match)) {
             c->by = c->match.by;
@@ -74,7 +74,7 @@ static bool choose_first(struct build *b, ir_op op, struct build_choice *c) {
 }
 
 const struct build_choice *build_choose(struct build *b, ir_op op) {
-    if (b->libraries == BUILD_OWN || b->level == 0 || ext_routine(ir_kind(b->m, op)) == LIB_NONE)
+    if (b->libraries == BUILD_OWN || b->level == 0 || ext_routine(b->m, op) == LIB_NONE)
         return NULL;
     enum lib_external instead = b->libraries == BUILD_CHEAPEST ? build_asked_instead(b, op) : LIB_OWN;
     bool lowered = b->on_device && lower_supports(b->m, op);

@@ -1,6 +1,7 @@
 /* See model.h. */
 #include "compile/model.h"
 #include "base/decimal.h"
+#include "eval/factor.h"
 #include "opt/cost.h"
 #include "runtime/runtime.h"
 #include "target/target.h"
@@ -155,6 +156,9 @@ struct model_work model_work(const struct ir_module *m, ir_op op) {
     const struct ir_op_data *x = ir_op_get(m, op);
     struct model_work w = {.flops = opt_flops(m, op)};
     size_t bytes;
+    struct factor f;
+    if (factor_of(m, op, &f)) /* the same for all of a kind is enough */
+        w.flops = 2.0 * (double)f.batch * (double)f.m * (double)f.n * (double)f.k;
     for (uint32_t i = 0; i < x->noperands; i++)
         w.bytes += ir_type_bytes(ir_val_type(m, x->operands[i]), &bytes) ? (double)bytes : 0;
     for (uint32_t i = 0; i < x->nresults; i++)

@@ -213,6 +213,8 @@ static hilo_status custom_hook(struct eval *cx, ir_op op, struct str target, str
     hilo_status status = HILO_UNIMPLEMENTED;
     if (cx->hooks && cx->hooks->custom_call)
         status = cx->hooks->custom_call(cx->hooks->user, target, cx->m, op, in, o->noperands, out, o->nresults, cx->d);
+    if (status == HILO_UNIMPLEMENTED) /* what is registered goes first: it may be LAPACK itself */
+        status = eval_factor(cx, op, in, out);
     if (status == HILO_UNIMPLEMENTED)
         return EVAL_FAIL(cx, op, status,
                          "calls '%.*s', which is not built in; register an implementation of it, or export the program "

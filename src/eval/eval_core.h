@@ -88,6 +88,8 @@ void eval_process_close(struct eval_process *p);
 
 /* What JAX has no op for where sizes are dynamic: targets of custom_call (eval_window.c, eval_rng.c, eval_topk.c). */
 eval_fn eval_dynamic_reduce_window, eval_dynamic_rng_bit_generator, eval_dynamic_top_k, eval_householder_product;
+/* custom_call @lapack_…: UNIMPLEMENTED, without a diagnostic, for other calls (eval_factor.c). */
+eval_fn eval_factor;
 
 /* custom_call @check.…: true when `target` is one (eval_check.c). */
 bool eval_check_call(struct eval *cx, ir_op op, struct str target, struct value *const *in, struct value **out,

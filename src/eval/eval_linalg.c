@@ -1,6 +1,7 @@
 /* cholesky, triangular_solve and products of reflectors, batch by batch, in double or complex double. */
 #include "eval/contract.h"
 #include "eval/eval_core.h"
+#include "eval/factor.h"
 
 #include <math.h>
 
@@ -126,29 +127,6 @@ hilo_status eval_triangular_solve(struct eval *cx, ir_op op, struct value *const
     return status;
 }
 
-/* The first n columns of H0 H1 …, in q, where Hi = 1 - tau[i] v vᴴ; v is 1 at i and column i of the m×n matrix a below
-   (dorg2r). */
-static hilo_status householder_product(struct eval *cx, ir_op op, size_t m, size_t n, size_t k, const num *a, const num *tau,
-                                       num *q) {
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = 0; j < n; j++)
-            q[i * n + j] = (num){i == j, 0};
-    for (size_t i = k; i-- > 0;)
-        for (size_t j = 0; j < n; j++) {
-            num s = q[i * n + j];
-            for (size_t r = i + 1; r < m; r++) {
-                num t = complex_mul(num_conj(a[r * n + i]), q[r * n + j]);
-                s = (num){s.re + t.re, s.im + t.im};
-            }
-            s = complex_mul(tau[i], s);
-            q[i * n + j] = num_sub(q[i * n + j], s);
-            for (size_t r = i + 1; r < m; r++)
-                q[r * n + j] = num_sub(q[r * n + j], complex_mul(a[r * n + i], s));
-            HILO_TRY(eval_work(cx, op, m - i));
-        }
-    return HILO_OK;
-}
-
 /* custom_call @ProductOfElementaryHouseholderReflectors(a, taus), what LAPACK's orgqr and ungqr compute. */
 hilo_status eval_householder_product(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
     const struct ir_op_data *o = ir_op_get(cx->m, op);
@@ -168,8 +146,10 @@ hilo_status eval_householder_product(struct eval *cx, ir_op op, struct value *co
         status = load_complex(cx, tau, &t);
     if (status == HILO_OK)
         status = eval_out(cx, op, 0, a->dims, a->rank, out);
-    for (size_t i = 0; status == HILO_OK && a->count && i < a->count / (m * n); i++)
-        status = householder_product(cx, op, m, n, k, x + i * m * n, t + i * k, q + i * m * n);
+    for (size_t i = 0; status == HILO_OK && a->count && i < a->count / (m * n); i++) {
+        factor_reflectors(m, n, k, x + i * m * n, t + i * k, q + i * m * n);
+        status = eval_work(cx, op, m * n * k);
+    }
     if (status == HILO_OK)
         complex_store(q, *out);
     mem_free(&cx->al, q, nbytes);

@@ -4,8 +4,8 @@
  * of the lower one, and a solve from the other side. Both overwrite an operand, which is copied to the result first. A call is
  * for one matrix of a batch. After a factor a kernel, which is given to the driver as PTX, clears the other triangle, and makes
  * the factor of a matrix that is not positive definite NaN, so that the host need not look. */
+#include "external/cusolver.h"
 #include "external/external.h"
-#include "external/handle.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -13,9 +13,9 @@
 
 /* Values of cublas_api.h and cusolver_common.h. */
 enum { SIDE_LEFT = 0, SIDE_RIGHT = 1, FILL_LOWER = 0, FILL_UPPER = 1, DIAG_NON_UNIT = 0, DIAG_UNIT = 1 };
+enum { DETERMINISTIC_RESULTS = 1 };
 enum { OP_N = 0, OP_T = 1, OP_C = 2 };
 enum { MAJOR_VERSION = 0, PATCH_LEVEL = 2 }; /* libraryPropertyType */
-enum { TYPES = 4 }; /* f32, f64, complex of both: the order of the tables */
 enum { ALIGN = 16, AREA_ALIGN = 256, MOST_BATCHES = 64, THREADS = 256, BLOCKS = 1024 };
 enum { MOST = 46340 }; /* rows: numbers of a matrix fit 31 bits, as do the parameters */
 
@@ -25,8 +25,8 @@ struct cublas {
     int (*create)(void **handle);
     int (*destroy)(void *handle);
     int (*stream)(void *handle, void *stream);
-    int (*trsm[TYPES])(void *handle, int side, int fill, int op, int diag, int m, int n, const void *alpha, const void *a,
-                       int a_step, void *b, int b_step);
+    int (*trsm[CUSOLVER_TYPES])(void *handle, int side, int fill, int op, int diag, int m, int n, const void *alpha,
+                                const void *a, int a_step, void *b, int b_step);
 };
 #define FUNCTION(name, field) {"cublas" name, offsetof(struct cublas, field), false}
 static const struct ext_function cublas_functions[] = {
@@ -36,28 +36,22 @@ static const struct ext_function cublas_functions[] = {
 };
 #undef FUNCTION
 
-struct cusolver {
-    int (*version)(int *version);
-    int (*create)(void **handle);
-    int (*destroy)(void *handle);
-    int (*stream)(void *handle, void *stream);
-    int (*potrf_size[TYPES])(void *handle, int fill, int n, void *a, int step, int *numbers);
-    int (*potrf[TYPES])(void *handle, int fill, int n, void *a, int step, void *area, int numbers, int *info);
-};
 #define FUNCTION(name, field) {"cusolver" name, offsetof(struct cusolver, field), false}
 static const struct ext_function cusolver_functions[] = {
     FUNCTION("GetVersion", version),
     FUNCTION("DnCreate", create),
     FUNCTION("DnDestroy", destroy),
     FUNCTION("DnSetStream", stream),
-    FUNCTION("DnSpotrf_bufferSize", potrf_size[0]),
-    FUNCTION("DnDpotrf_bufferSize", potrf_size[1]),
-    FUNCTION("DnCpotrf_bufferSize", potrf_size[2]),
-    FUNCTION("DnZpotrf_bufferSize", potrf_size[3]),
-    FUNCTION("DnSpotrf", potrf[0]),
-    FUNCTION("DnDpotrf", potrf[1]),
-    FUNCTION("DnCpotrf", potrf[2]),
-    FUNCTION("DnZpotrf", potrf[3]),
+    {"cusolverDnSetDeterministicMode", offsetof(struct cusolver, deterministic), true},
+#define BOTH(name, field, type) FUNCTION("Dn" name "_bufferSize", field##_size[type]), FUNCTION("Dn" name, field[type])
+#define ALL(real, complex, field)                                                                                              \
+    BOTH("S" real, field, 0), BOTH("D" real, field, 1), BOTH("C" complex, field, 2), BOTH("Z" complex, field, 3)
+    ALL("potrf", "potrf", potrf),
+    ALL("getrf", "getrf", getrf),
+    ALL("geqrf", "geqrf", geqrf),
+    ALL("orgqr", "ungqr", orgqr),
+    ALL("syevd", "heevd", syevd),
+    ALL("gesvd", "gesvd", gesvd),
 };
 #undef FUNCTION
 
@@ -102,12 +96,16 @@ const struct ext_opened *ext_open_cusolver(void) {
     return &cusolver_state.opened;
 }
 
+const struct cusolver *ext_cusolver(void) {
+    return &cusolver_state.table;
+}
+
 static hilo_status check_blas(int error, const char *call, struct diag_list *d) {
     return error ? diag_error(d, HILO_INTERNAL, "cublas%s: %s", call, cublas_state.table.status_name(error)) : HILO_OK;
 }
 
 /* It has no function that names its errors. */
-static hilo_status check_solver(int error, const char *call, struct diag_list *d) {
+hilo_status ext_cusolver_check(int error, const char *call, struct diag_list *d) {
     static const char *const names[] = {"SUCCESS", "NOT_INITIALIZED", "ALLOC_FAILED", "INVALID_VALUE", "ARCH_MISMATCH",
                                         "MAPPING_ERROR", "EXECUTION_FAILED", "INTERNAL_ERROR", "MATRIX_TYPE_NOT_SUPPORTED",
                                         "NOT_SUPPORTED"};
@@ -127,16 +125,22 @@ static hilo_status blas_make(struct gpu *g, struct diag_list *d, void **out) {
 
 static hilo_status solver_make(struct gpu *g, struct diag_list *d, void **out) {
     const struct cusolver *l = &cusolver_state.table;
-    const struct ext_handle_maker m = {l->create, l->destroy, l->stream, check_solver, "DnCreate", "DnSetStream"};
-    return ext_handle_make(g, &m, d, out);
+    const struct ext_handle_maker m = {l->create, l->destroy, l->stream, ext_cusolver_check, "DnCreate", "DnSetStream"};
+    HILO_TRY(ext_handle_make(g, &m, d, out));
+    struct ext_handle *h = *out;
+    hilo_status status = l->deterministic ? ext_cusolver_check(l->deterministic(h->handle, DETERMINISTIC_RESULTS),
+                                                               "DnSetDeterministicMode", d)
+                                          : HILO_OK;
+    if (status != HILO_OK)
+        ext_handle_release(h);
+    return status;
 }
 
-static const struct gpu_library blas_library = {blas_make, ext_handle_release},
-                                solver_library = {solver_make, ext_handle_release};
+static const struct gpu_library blas_library = {blas_make, ext_handle_release};
+const struct gpu_library ext_cusolver_library = {solver_make, ext_handle_release};
 
-/* The number of a type; TYPES for what they have none for. */
-static unsigned type_of(enum ir_dtype t) {
-    return t == IR_F32_T ? 0 : t == IR_F64_T ? 1 : t == IR_C64_T ? 2 : t == IR_C128_T ? 3 : TYPES;
+unsigned ext_cusolver_type(enum ir_dtype t) {
+    return t == IR_F32_T ? 0 : t == IR_F64_T ? 1 : t == IR_C64_T ? 2 : t == IR_C128_T ? 3 : CUSOLVER_TYPES;
 }
 
 static bool is_aligned(const void *p) {
@@ -156,7 +160,7 @@ struct solve {
 static bool solve_read(const struct lib_match *m, struct solve *s) {
     struct lib_reader r = lib_reader_of(m->params, m->nparams);
     enum ir_dtype t = (enum ir_dtype)lib_get_size(&r, IR_DTYPE_COUNT - 1);
-    *s = (struct solve){.gpu = m->gpu, .type = type_of(t), .batches = lib_get_size(&r, MOST_BATCHES)};
+    *s = (struct solve){.gpu = m->gpu, .type = ext_cusolver_type(t), .batches = lib_get_size(&r, MOST_BATCHES)};
     s->n = (int)lib_get_size(&r, MOST);
     s->columns = (int)lib_get_size(&r, INT_MAX);
     s->rows = (int)lib_get_size(&r, INT_MAX);
@@ -168,7 +172,7 @@ static bool solve_read(const struct lib_match *m, struct solve *s) {
     size_t bytes = ir_dtype_get(t)->bytes, numbers = (size_t)s->rows * (size_t)s->columns;
     s->a_bytes = (size_t)s->n * (size_t)s->n * bytes;
     s->b_bytes = numbers * bytes;
-    return !r.short_ && s->gpu && s->type != TYPES && s->batches && s->n && numbers && numbers <= INT_MAX;
+    return !r.short_ && s->gpu && s->type != CUSOLVER_TYPES && s->batches && s->n && numbers && numbers <= INT_MAX;
 }
 
 bool ext_cublas_triangular_solve_can(struct lib_match *out) {
@@ -244,24 +248,24 @@ struct factor {
 static bool factor_read(const struct lib_match *m, struct factor *f) {
     struct lib_reader r = lib_reader_of(m->params, m->nparams);
     enum ir_dtype t = (enum ir_dtype)lib_get_size(&r, IR_DTYPE_COUNT - 1);
-    *f = (struct factor){.gpu = m->gpu, .type = type_of(t), .batches = lib_get_size(&r, MOST_BATCHES)};
+    *f = (struct factor){.gpu = m->gpu, .type = ext_cusolver_type(t), .batches = lib_get_size(&r, MOST_BATCHES)};
     f->n = (int)lib_get_size(&r, MOST);
     f->fill = lib_get(&r) ? FILL_UPPER : FILL_LOWER;
     f->bytes = (size_t)f->n * (size_t)f->n * ir_dtype_get(t)->bytes;
-    return !r.short_ && f->gpu && f->type != TYPES && f->batches && f->n;
+    return !r.short_ && f->gpu && f->type != CUSOLVER_TYPES && f->batches && f->n;
 }
 
 /* The handle, and how much memory a call needs, which does not depend on where its matrix is. */
 static hilo_status factor_plan(struct factor *f, struct diag_list *d) {
     void *handle, *stream;
-    HILO_TRY(gpu_library(f->gpu, &solver_library, d, &handle));
+    HILO_TRY(gpu_library(f->gpu, &ext_cusolver_library, d, &handle));
     HILO_TRY(gpu_stream(f->gpu, d, &stream)); /* its context */
     f->solver = handle;
     pthread_mutex_lock(&f->solver->lock);
     int error = cusolver_state.table.potrf_size[f->type](f->solver->handle, f->fill, f->n, NULL, f->n, &f->area);
     pthread_mutex_unlock(&f->solver->lock);
-    HILO_TRY(check_solver(error, "Dnpotrf_bufferSize", d));
-    static const size_t bytes[TYPES] = {4, 8, 8, 16};
+    HILO_TRY(ext_cusolver_check(error, "Dnpotrf_bufferSize", d));
+    static const size_t bytes[CUSOLVER_TYPES] = {4, 8, 8, 16};
     return f->area >= 0 && mem_mul((size_t)f->area, bytes[f->type], &f->area_bytes) ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
 }
 
@@ -372,7 +376,7 @@ static hilo_status factor_one(const struct factor *f, char *matrix, char *info, 
     int error = cusolver_state.table.potrf[f->type](f->solver->handle, f->fill, f->n, matrix, f->n, info + AREA_ALIGN, f->area,
                                                     (int *)(void *)info);
     pthread_mutex_unlock(&f->solver->lock);
-    HILO_TRY(check_solver(error, "Dnpotrf", d));
+    HILO_TRY(ext_cusolver_check(error, "Dnpotrf", d));
     return gpu_launch(f->gpu, f->finish, &launch, params, d);
 }
 

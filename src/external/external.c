@@ -15,7 +15,7 @@ static const struct {
 #include "library/externals.def"
 };
 
-#define BY(id, name, ROUTINE, routine)                                                                                         \
+#define BY(id, name, ROUTINE, routine, OP)                                                                                     \
     static const struct lib_by by_##name##_##routine = {LIB_##id,                                                              \
                                                         LIB_##ROUTINE,                                                         \
                                                         ext_##name##_##routine##_can,                                          \
@@ -26,7 +26,7 @@ static const struct {
 
 const struct lib_by *const *ext_rows(void) {
     static const struct lib_by *const all[] = {
-#define BY(id, name, ROUTINE, routine) &by_##name##_##routine,
+#define BY(id, name, ROUTINE, routine, OP) &by_##name##_##routine,
 #include "library/externals.def"
         NULL};
     return all;
@@ -49,14 +49,18 @@ const char *ext_version(enum lib_external by) {
     return by == LIB_OWN ? "" : libraries[by].open()->version;
 }
 
-enum lib_routine ext_routine(enum ir_op_kind kind) {
+enum lib_routine ext_routine(const struct ir_module *m, ir_op op) {
     static const struct {
         enum ir_op_kind kind;
         enum lib_routine routine;
     } all[] = {
-#define BY(id, name, ROUTINE, routine) {IR_##ROUTINE, LIB_##ROUTINE},
+#define BY(id, name, ROUTINE, routine, OP) {IR_##OP, LIB_##ROUTINE},
 #include "library/externals.def"
     };
+    enum ir_op_kind kind = ir_kind(m, op);
+    struct lib_match match;
+    if (kind == IR_CUSTOM_CALL) /* by its name */
+        return lib_match(m, op, &match) ? match.routine : LIB_NONE;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].kind == kind)
             return all[i].routine;
@@ -85,14 +89,14 @@ static const struct lib_by *how(enum lib_external by, enum lib_routine r) {
     return NULL;
 }
 
-bool ext_does(enum lib_external by, enum ir_op_kind kind) {
-    return how(by, ext_routine(kind)) != NULL;
+bool ext_does(enum lib_external by, enum lib_routine r) {
+    return how(by, r) != NULL;
 }
 
 bool ext_match(const struct ir_module *m, ir_op op, enum lib_external by, struct gpu *gpu, struct lib_match *out) {
     enum ir_op_kind kind = ir_kind(m, op);
     struct lib_match x;
-    if ((lib_on_device(by) && !gpu) || !ext_does(by, kind) || ext_missing(by) ||
+    if ((lib_on_device(by) && !gpu) || !ext_does(by, ext_routine(m, op)) || ext_missing(by) ||
         !(kind == IR_DOT_GENERAL ? dot_match(m, op, &x) : lib_match(m, op, &x)))
         return false;
     const struct lib_by *b = how(by, x.routine);

@@ -6,7 +6,7 @@
  *   cublaslt.h, .c    products on a GPU                              nvjitlink.h, .c   PTX to cubins
  *   cudnn.h, .c       convolutions on a GPU; cudnn.def: its values   handle.h, .c      handles of libraries of a GPU
  *   cufft.c           Fourier transforms on a GPU
- *   cusolver.c        Cholesky factors and triangular solves on a GPU
+ *   cusolver.h, .c    Cholesky factors and triangular solves on a GPU     cusolver_factors.c   LAPACK's factors
  *
  * Each call of a library is on one thread, and what is computed by one call depends on shapes alone: so results are the same
  * for any number of threads. Their interfaces are declared here, as far as hilo needs them, from their documentation.
@@ -26,12 +26,12 @@ const char *ext_packages(enum lib_external by);
 const char *ext_missing(enum lib_external by);
 /* The version that was opened, "2.6.3"; "" where none is. */
 const char *ext_version(enum lib_external by);
-/* The routine that an op of this kind is to libraries; LIB_NONE for those that none does. */
-enum lib_routine ext_routine(enum ir_op_kind kind);
+/* The routine that an op is to libraries; LIB_NONE for those that none does. */
+enum lib_routine ext_routine(const struct ir_module *m, ir_op op);
 /* The library that may compute an op of this kind in place of a GPU's kernel; LIB_OWN: none. */
 enum lib_external ext_instead(enum ir_op_kind kind);
-/* Whether it does anything of that kind, as a routine. */
-bool ext_does(enum lib_external by, enum ir_op_kind kind);
+/* Whether it does the routine. */
+bool ext_does(enum lib_external by, enum lib_routine r);
 /* Fills `out` when this library can compute the op with its static shapes, on the GPU if there is one (a library that runs on
    one makes its context the calling thread's), or the host; as lib_match. */
 bool ext_match(const struct ir_module *m, ir_op op, enum lib_external by, struct gpu *gpu, struct lib_match *out);
@@ -41,7 +41,7 @@ const struct lib_by *const *ext_rows(void);
 
 /* ---- for its files ---------------------------------------------------------------------------- */
 
-#define BY(id, name, ROUTINE, routine)                                                                                         \
+#define BY(id, name, ROUTINE, routine, OP)                                                                                     \
     bool ext_##name##_##routine##_can(struct lib_match *out);                                                                  \
     void *ext_##name##_##routine##_prepare(const struct lib_match *match);                                                     \
     void ext_##name##_##routine##_release(void *state);                                                                        \

@@ -63,7 +63,7 @@ static const struct {
     enum lib_routine routine;
     const char *name;
 } match_names[] = {
-#define BY(id, name, ROUTINE, routine) {LIB_##id, LIB_##ROUTINE, #name "." #routine},
+#define BY(id, name, ROUTINE, routine, OP) {LIB_##id, LIB_##ROUTINE, #name "." #routine},
 #include "library/externals.def"
 };
 

@@ -27,8 +27,8 @@ exits 3 calibrate --device nowhere
 exits 0 calibrate --device gpu
 says 'cuBLASLt  130000' 'cuDNN     91900' 'cuSOLVER  12000' 'cuBLAS    13.0.0' 'measuring fft' 'measuring dot_general f16'
 for row in 'dot_general f16 cuBLASLt' 'dot_general i8 hilo' 'convolution f16 cuDNN' 'convolution bf16 hilo' \
-    'cholesky complex<f64> cuSOLVER' 'triangular_solve f64 cuBLAS' \
-    'fft f32 cuFFT' 'fft complex<f64> hilo'; do
+    'lu f32 cuSOLVER' 'qr f64 hilo' 'reflectors complex<f32> cuSOLVER' 'eigh complex<f64> cuSOLVER' 'svd f32 hilo' \
+    'cholesky complex<f64> cuSOLVER' 'triangular_solve f64 cuBLAS' 'fft f32 cuFFT' 'fft complex<f64> hilo'; do
     if grep -q "^$row " cache/calibration-gpu; then pass; else fail "no $row"; fi
 done
 if grep -q ' leaks 0 ' report; then pass; else fail "leaks: $(cat report)"; fi

@@ -54,7 +54,7 @@ by() {
 # ---- types, triangles, batches, sizes
 while read -r lower batch n type; do
     cholesky "$lower" "$batch" "$n" "$type" >p.mlir
-    by cusolver "factors $batch handles 1" --input random:1
+    by cusolver "factors $batch lu 0 qr 0 reflectors 0 eigenvalues 0 singular values 0 handles 1" --input random:1
 done <<'EOP'
 true 1 3 f32
 true 2 17 f32
@@ -111,7 +111,7 @@ func.func @main(%x: tensor<24x24xf32>, %y: tensor<24x5xf32>) -> (tensor<24x5xf32
 }
 EOP
 cp both.mlir p.mlir
-by cusolver 'factors 2 handles 1' --input random:1 --input random:2
+by cusolver 'factors 2 lu 0 qr 0 reflectors 0 eigenvalues 0 singular values 0 handles 1' --input random:1 --input random:2
 by cublas 'solves 2 handles 1' --input random:1 --input random:2
 exits 0 explain both.mlir --device gpu --backend library
 says 'cusolver.cholesky' 'cublas.triangular_solve' '0 transfers'
@@ -131,8 +131,8 @@ for library in cuSOLVER cuBLAS; do
 done
 
 # ---- each call of the libraries fails once: the host computes, or a status that names the call; no crash, no leak
-library_calls_fail cusolver HILO_FAKE_CUSOLVER_FAIL 8 2 'cusolverDn[A-Za-z_]*: CUSOLVER_STATUS_[A-Z_]* (' \
-    'factors 2 handles 1' both.mlir --input random:1 --input random:2
+library_calls_fail cusolver HILO_FAKE_CUSOLVER_FAIL 9 2 'cusolverDn[A-Za-z_]*: CUSOLVER_STATUS_[A-Z_]* (' \
+    'factors 2 lu 0 qr 0 reflectors 0 eigenvalues 0 singular values 0 handles 1' both.mlir --input random:1 --input random:2
 library_calls_fail cublas HILO_FAKE_CUBLAS_FAIL 4 2 'cublas[A-Za-z]*: CUBLAS_STATUS_[A-Z_]*' 'solves 2 handles 1' \
     both.mlir --input random:1 --input random:2
 
