@@ -111,10 +111,14 @@ static LLVMValueRef op_mulhi(struct emit *e, bool is_unsigned, enum kir_type t, 
     return emit_cast(e, LLVMTrunc, emit_bin(e, LLVMLShr, product, by), emit_scalar_type(e, t));
 }
 
+/* 32-bit lanes of x86's widest instruction on integers of 8 and 16 bits. */
+static uint32_t op_narrow_lanes(const struct emit *e) {
+    return target_has(e->t, "avx512bw") ? 16 : target_has(e->t, "avx2") ? 8 : 4;
+}
+
 /* Sums of two products of 16-bit halves: one x86 instruction per register, else two products. */
 static LLVMValueRef op_dot2(struct emit *e, LLVMValueRef a, LLVMValueRef b) {
-    bool wide = target_has(e->t, "avx512bw"), avx = target_has(e->t, "avx2");
-    uint32_t lanes = emit_lanes_of(e, a), most = wide ? 16 : avx ? 8 : 4; /* lanes of the instruction */
+    uint32_t lanes = emit_lanes_of(e, a), most = op_narrow_lanes(e);
     if (lanes > most) {
         LLVMValueRef low = op_dot2(e, emit_half(e, a, false), emit_half(e, b, false));
         LLVMValueRef high = op_dot2(e, emit_half(e, a, true), emit_half(e, b, true));
@@ -178,6 +182,35 @@ static LLVMValueRef op_dot4(struct emit *e, bool is_unsigned, LLVMValueRef a, LL
         pairs[i] = e->l->BuildCast(e->b, LLVMBitCast, pairs[i], t, "");
     sum = emit_bin(e, LLVMAdd, sum, op_dot2(e, pairs[0], pairs[1]));
     return emit_bin(e, LLVMAdd, sum, op_dot2(e, pairs[2], pairs[3]));
+}
+
+/* Sums of two products of bytes in each half: without the instruction, even and odd bytes as halves. */
+static LLVMValueRef op_dot2_i8(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum) {
+    uint32_t lanes = emit_lanes_of(e, a), most = op_narrow_lanes(e);
+    if (lanes > most) {
+        LLVMValueRef low = op_dot2_i8(e, emit_half(e, a, false), emit_half(e, b, false), emit_half(e, sum, false));
+        return emit_join(e, low, op_dot2_i8(e, emit_half(e, a, true), emit_half(e, b, true), emit_half(e, sum, true)));
+    }
+    LLVMTypeRef t = e->l->TypeOf(a), halves = e->l->VectorType(e->i16, lanes ? 2 * lanes : 2), bytes = NULL;
+    bool unit = lanes >= 4 && e->t->dot2_i8;
+    if (unit)
+        bytes = e->l->VectorType(e->i8, 4 * lanes);
+    a = e->l->BuildCast(e->b, LLVMBitCast, a, unit ? bytes : halves, "");
+    b = e->l->BuildCast(e->b, LLVMBitCast, b, unit ? bytes : halves, "");
+    sum = e->l->BuildCast(e->b, LLVMBitCast, sum, halves, "");
+    LLVMValueRef pairs;
+    if (unit) {
+        static const char *const names[] = {"llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.avx2.pmadd.ub.sw",
+                                            "llvm.x86.avx512.pmaddubs.w.512"};
+        pairs = emit_intrinsic(e, names[lanes / 8], NULL, 0, (LLVMValueRef[]){a, b}, 2);
+    } else {
+        LLVMValueRef by = emit_like(e, halves, 8), low = emit_like(e, halves, 255);
+        LLVMValueRef even = emit_bin(e, LLVMMul, emit_bin(e, LLVMAnd, a, low),
+                                     emit_bin(e, LLVMAShr, emit_bin(e, LLVMShl, b, by), by));
+        LLVMValueRef odd = emit_bin(e, LLVMMul, emit_bin(e, LLVMLShr, a, by), emit_bin(e, LLVMAShr, b, by));
+        pairs = op_call(e, "llvm.sadd.sat", even, odd, NULL);
+    }
+    return e->l->BuildCast(e->b, LLVMBitCast, emit_bin(e, LLVMAdd, sum, pairs), t, "");
 }
 
 /* Sums of two products of bf16: without the instruction, two multiply-adds of the halves of words. */
@@ -510,6 +543,8 @@ LLVMValueRef emit_pure(struct emit *e, kir_val v, bool scalar) {
         return emit_fma(e, t, a, b, c);
     case KIR_DOT4:
         return op_dot4(e, n->flags & KIR_U, a, b, c);
+    case KIR_DOT2_I8:
+        return op_dot2_i8(e, a, b, c);
     case KIR_DOT2_BF16:
         return op_dot2_bf16(e, a, b, c);
     default:

@@ -79,6 +79,17 @@ static uint64_t dot4(const struct kir_node *n, int64_t a, int64_t b, int64_t sum
     return (uint64_t)sum;
 }
 
+/* In each half: the saturated sum of two products, and what is added to it. */
+static uint64_t dot2_i8(uint32_t a, uint32_t b, uint32_t sum) {
+    uint32_t out = 0;
+    for (unsigned i = 0; i < 32; i += 16) {
+        int32_t pair = (int32_t)(a >> i & 255) * (int8_t)(b >> i) + (int32_t)(a >> (i + 8) & 255) * (int8_t)(b >> (i + 8));
+        pair = pair < INT16_MIN ? INT16_MIN : pair > INT16_MAX ? INT16_MAX : pair;
+        out |= (((sum >> i) + (uint32_t)pair) & UINT16_MAX) << i;
+    }
+    return out;
+}
+
 static float dot2_bf16(uint32_t a, uint32_t b, float sum) {
     sum = __builtin_fmaf(fp_f32_from_bits(a & 0xFFFF0000), fp_f32_from_bits(b & 0xFFFF0000), sum);
     return __builtin_fmaf(fp_f32_from_bits(a << 16), fp_f32_from_bits(b << 16), sum);
@@ -221,6 +232,7 @@ int64_t kir_eval(const struct kir_node *n, enum kir_type from, int64_t a, int64_
     case KIR_CONVERT: return convert(n, from, a);
     case KIR_BITCAST: return a;
     case KIR_DOT4: return kir_narrow(KIR_I32, dot4(n, a, b, c));
+    case KIR_DOT2_I8: return kir_narrow(KIR_I32, dot2_i8((uint32_t)a, (uint32_t)b, (uint32_t)c));
     case KIR_DOT2_BF16:
         return kir_narrow(KIR_F32, fp_f32_bits(dot2_bf16((uint32_t)a, (uint32_t)b, fp_f32_from_bits((uint32_t)c))));
     default: break;

@@ -112,7 +112,7 @@ static void store_element(enum ir_dtype t, void *p, int64_t v) {
 static void count(struct run *r, enum kir_count what, uint64_t n) { r->counts[what] += n; }
 
 const char *kir_count_name(enum kir_count c) {
-    static const char *const names[] = {"mul",   "fma",          "dot2",   "dot4",         "dot2_bf16",  "tile",
+    static const char *const names[] = {"mul",   "fma",          "dot2",   "dot4",         "dot2_i8", "dot2_bf16",  "tile",
                                         "loads", "loaded bytes", "stores", "stored bytes", "iterations"};
     return names[c];
 }
@@ -585,8 +585,9 @@ static void run_any(struct run *r, kir_val v, const struct kir_node *n) {
 static void count_products(struct run *r, kir_val v, const struct kir_node *n) {
     static const uint8_t units[KIR_OP_COUNT] = {[KIR_MUL] = KIR_COUNT_MUL + 1,        [KIR_FMA] = KIR_COUNT_FMA + 1,
                                                 [KIR_DOT2] = KIR_COUNT_DOT2 + 1,      [KIR_DOT4] = KIR_COUNT_DOT4 + 1,
+                                                [KIR_DOT2_I8] = KIR_COUNT_DOT2_I8 + 1,
                                                 [KIR_DOT2_BF16] = KIR_COUNT_DOT2_BF16 + 1};
-    uint32_t each = n->op == KIR_DOT4 ? 4 : n->op == KIR_DOT2 || n->op == KIR_DOT2_BF16 ? 2 : 1;
+    uint32_t each = n->op == KIR_DOT4 || n->op == KIR_DOT2_I8 ? 4 : n->op == KIR_DOT2 || n->op == KIR_DOT2_BF16 ? 2 : 1;
     if (units[n->op] && (n->op != KIR_MUL || kir_is_float((enum kir_type)n->type)))
         count(r, units[n->op] - 1, lanes_of(r, v) * each);
 }

@@ -334,6 +334,12 @@ kir_val kir_dot4(struct kir *k, unsigned flags, kir_val a, kir_val b, kir_val su
     return kir_pure(k, &n);
 }
 
+kir_val kir_dot2_i8(struct kir *k, kir_val a, kir_val b, kir_val sum) {
+    assert(kir_type(k, a) == KIR_I32 && kir_type(k, b) == KIR_I32 && kir_type(k, sum) == KIR_I32);
+    struct kir_node n = {.op = KIR_DOT2_I8, .type = KIR_I32, .arg = {a, b, sum}};
+    return kir_pure(k, &n);
+}
+
 kir_val kir_dot2_bf16(struct kir *k, kir_val a, kir_val b, kir_val sum) {
     assert(kir_type(k, a) == KIR_I32 && kir_type(k, b) == KIR_I32 && kir_type(k, sum) == KIR_F32);
     struct kir_node n = {.op = KIR_DOT2_BF16, .type = KIR_F32, .arg = {a, b, sum}};

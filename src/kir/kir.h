@@ -128,6 +128,7 @@ enum kir_count {
     KIR_COUNT_FMA,
     KIR_COUNT_DOT2,
     KIR_COUNT_DOT4,
+    KIR_COUNT_DOT2_I8,
     KIR_COUNT_DOT2_BF16,
     KIR_COUNT_TILE, /* of TMUL, MMA and WGMMA */
     KIR_COUNT_LOADS,
@@ -264,6 +265,7 @@ kir_val kir_op1(struct kir *k, enum kir_op op, kir_val a);
 kir_val kir_op2(struct kir *k, enum kir_op op, unsigned flags, kir_val a, kir_val b);
 kir_val kir_fma(struct kir *k, kir_val a, kir_val b, kir_val c);
 kir_val kir_dot4(struct kir *k, unsigned flags, kir_val a, kir_val b, kir_val sum);
+kir_val kir_dot2_i8(struct kir *k, kir_val a, kir_val b, kir_val sum);
 kir_val kir_dot2_bf16(struct kir *k, kir_val a, kir_val b, kir_val sum);
 kir_val kir_cmp(struct kir *k, enum kir_cmp cmp, unsigned flags, kir_val a, kir_val b);
 kir_val kir_select(struct kir *k, kir_val condition, kir_val a, kir_val b);

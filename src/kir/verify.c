@@ -15,6 +15,7 @@ static const uint8_t classes[KIR_OP_COUNT] = {
     [KIR_SHL] = I,          [KIR_SHR] = I,          [KIR_MULHI] = I,           [KIR_CLZ] = I,         [KIR_POPCNT] = I,
     [KIR_EXT] = I,          [KIR_CMP] = B | I | F,  [KIR_CONVERT] = B | I | F, [KIR_BITCAST] = I | F, [KIR_ANY] = B,
     [KIR_ROUND] = F,        [KIR_MATH] = F,         [KIR_DOT2] = I,            [KIR_DOT4] = I,        [KIR_DOT2_BF16] = I,
+    [KIR_DOT2_I8] = I,
 };
 
 static unsigned class_of(enum kir_type t) { return kir_is_float(t) ? F : t == KIR_I1 ? B : I; }
@@ -53,9 +54,9 @@ static const char *flaw_of_pure(const struct kir *k, const struct kir_node *n) {
                    ? NULL : "must choose by an i1 of two values of its type";
     if (!(classes[n->op] & class_of(a)))
         return "does not take this type of operands";
-    if (!same || ((n->op == KIR_FMA || n->op == KIR_DOT4) && arg_type(k, n, 2) != a))
+    if (!same || ((n->op == KIR_FMA || n->op == KIR_DOT4 || n->op == KIR_DOT2_I8) && arg_type(k, n, 2) != a))
         return "has operands of different types";
-    if ((n->op == KIR_DOT2 || n->op == KIR_DOT4 || n->op == KIR_DOT2_BF16) && a != KIR_I32)
+    if ((n->op == KIR_DOT2 || n->op == KIR_DOT4 || n->op == KIR_DOT2_I8 || n->op == KIR_DOT2_BF16) && a != KIR_I32)
         return "must have i32 operands";
     if (n->op == KIR_DOT2_BF16)
         return arg_type(k, n, 2) != KIR_F32 || t != KIR_F32 ? "must add to an f32" : NULL;

@@ -122,6 +122,7 @@ void target_set_features(struct target *t, const char *features) {
     t->fma = !x86 || target_has(t, "fma");
     t->dot_i8 = target_has(t, "avx512vnni") || target_has(t, "avxvnni") || target_has(t, "i8mm");
     t->dot_i8_signed = (target_has(t, "avxvnniint8") && !wide) || target_has(t, "dotprod"); /* there are no 512-bit forms */
+    t->dot2_i8 = target_has(t, "ssse3");
     t->dot_bf16 = target_has(t, "avx512bf16") || (!x86 && target_has(t, "bf16"));
     t->tile_bf16 = target_has(t, "amx-tile") && target_has(t, "amx-bf16");
     t->tile_i8 = target_has(t, "amx-tile") && target_has(t, "amx-int8");
@@ -231,7 +232,8 @@ void target_print(const struct target *t, struct strbuf *out) {
     strbuf_printf(out, "vectors %u B x %u\n", t->vector_bytes, t->vector_registers);
     strbuf_printf(out, "in flight %u\n", t->fma_in_flight);
     strbuf_printf(out, "units%s%s%s", t->fma ? " fma" : "", t->dot_i8 ? " dot-i8" : "", t->dot_bf16 ? " dot-bf16" : "");
-    strbuf_printf(out, "%s%s", t->dot_i8_signed ? " dot-i8-signed" : "", t->tile_i8 ? " tile-i8" : "");
+    strbuf_printf(out, "%s%s%s", t->dot_i8_signed ? " dot-i8-signed" : "", t->dot2_i8 ? " dot2-i8" : "",
+                  t->tile_i8 ? " tile-i8" : "");
     strbuf_printf(out, "%s\n", t->tile_bf16 ? " tile-bf16" : "");
     if (t->tile_rows)
         strbuf_printf(out, "tiles %u x %u B x %u\n", t->tile_rows, t->tile_row_bytes, t->tile_registers);

@@ -37,6 +37,7 @@ struct target {
     bool fma;
     uint32_t fma_in_flight;    /* multiply-adds that do not depend on each other, from which their latency is hidden */
     bool dot_i8, dot_i8_signed; /* vector sums of four products of bytes, of u8 by i8 and of i8 by i8: VNNI, AVX-VNNI-INT8 */
+    bool dot2_i8;              /* of two products of u8 by i8, in 16 bits: SSSE3 */
     bool dot_bf16;             /* of two products of bf16: AVX512-BF16 */
     bool tile_i8, tile_bf16;   /* matrix unit (AMX) */
     uint32_t tile_rows, tile_row_bytes, tile_registers; /* of the matrix unit; 0 = none */

@@ -66,6 +66,7 @@ static bool applies(enum kir_op op, enum kir_type t) {
         return !f && !b;
     case KIR_DOT2:
     case KIR_DOT4:
+    case KIR_DOT2_I8:
     case KIR_DOT2_BF16:
         return t == KIR_I32;
     case KIR_ADD:

@@ -78,7 +78,8 @@ static void add_op(struct twins *t) {
         c = pick(t, type_of(t, b));
     } else {
         b = pick(t, type_of(t, a));
-        c = n.op == KIR_DOT2_BF16 ? pick(t, KIR_F32) : n.op == KIR_FMA || n.op == KIR_DOT4 ? pick(t, type_of(t, a)) : 0;
+        bool adds = n.op == KIR_FMA || n.op == KIR_DOT4 || n.op == KIR_DOT2_I8;
+        c = n.op == KIR_DOT2_BF16 ? pick(t, KIR_F32) : adds ? pick(t, type_of(t, a)) : 0;
     }
     int nargs = kir_op_get((enum kir_op)n.op)->nargs;
     n.type = (uint8_t)(n.op == KIR_DOT2_BF16 ? KIR_F32 : type_of(t, n.op == KIR_SELECT ? b : a));

@@ -18,7 +18,9 @@ static void named(void **state) {
     assert_int_equal(target_named("x86-64-v2", &t, &d), HILO_OK);
     assert_int_equal(t.vector_bytes, 16);
     assert_int_equal(t.vector_registers, 16);
-    assert_false(t.fma);
+    assert_true(!t.fma && t.dot2_i8);
+    assert_int_equal(target_named("x86-64-v3", &t, &d), HILO_OK);
+    assert_true(t.dot2_i8 && !t.dot_i8);
     assert_int_equal(target_named("sapphirerapids", &t, &d), HILO_OK);
     assert_int_equal(t.isa, TARGET_X86_64);
     assert_int_equal(t.vector_bytes, 64);
@@ -36,7 +38,7 @@ static void named(void **state) {
     assert_int_equal(target_named("lunarlake", &t, &d), HILO_OK);
     assert_true(t.dot_i8 && t.dot_i8_signed);
     assert_int_equal(target_named("neoverse-v1", &t, &d), HILO_OK);
-    assert_true(t.dot_i8 && t.dot_i8_signed && t.dot_bf16 && t.vector_bytes == 16);
+    assert_true(t.dot_i8 && t.dot_i8_signed && !t.dot2_i8 && t.dot_bf16 && t.vector_bytes == 16);
     assert_int_equal(target_named("aarch64", &t, &d), HILO_OK);
     assert_int_equal(t.isa, TARGET_AARCH64);
     assert_string_equal(t.triple, "aarch64-unknown-linux-gnu");
