@@ -216,15 +216,20 @@ static ir_val moved_from(const struct ir_module *m, ir_val v) {
     return v;
 }
 
-/* Whether the op multiplies integers of at most 16 bits by scales, each for several of them. */
-static bool scales_integers(const struct ir_module *m, ir_op op) {
-    enum { GROUP = 8, BITS = 16 };
+/* Whether a value is converted from integers of at most `bits` bits, with a sign or of any kind. */
+static bool is_integer(const struct ir_module *m, ir_val v, uint32_t bits, bool is_signed) {
+    ir_op from = ir_val_get(m, moved_from(m, v))->op;
+    if (IR_NONE(from) || ir_kind(m, from) != IR_CONVERT)
+        return false;
+    const struct ir_dtype_info *t = ir_dtype_get(ir_val_type(m, ir_operand(m, from, 0))->dtype);
+    return (t->cls == IR_SINT || (t->cls == IR_UINT && !is_signed)) && t->bits <= bits;
+}
+
+/* Whether the op multiplies integers with a sign by scales, each for several of them. */
+static bool scales_integers(const struct ir_module *m, ir_op op, uint32_t bits) {
+    enum { GROUP = 8 };
     for (uint32_t i = 0; i < 2 && ir_kind(m, op) == IR_MULTIPLY; i++) {
-        ir_op from = ir_val_get(m, moved_from(m, ir_operand(m, op, i)))->op;
-        if (IR_NONE(from) || ir_kind(m, from) != IR_CONVERT)
-            continue;
-        const struct ir_dtype_info *t = ir_dtype_get(ir_val_type(m, ir_operand(m, from, 0))->dtype);
-        if (t->cls == IR_SINT && t->bits <= BITS)
+        if (is_integer(m, ir_operand(m, op, i), bits, true))
             return GROUP * count_of(m, moved_from(m, ir_operand(m, op, !i))) <= count_of(m, ir_result(m, op, 0));
     }
     return false;
@@ -241,12 +246,38 @@ static int64_t terms_of(const struct ir_module *m, ir_op dot) {
     return terms;
 }
 
+/* Whether v is integers of at most 8 bits, or those times scales, or plus offsets. */
+static bool is_scaled_bytes(const struct ir_module *m, ir_val v) {
+    enum { OPS = 2, BITS = 8 };
+    for (int i = 0; i <= OPS; i++) {
+        ir_op op = ir_val_get(m, moved_from(m, v))->op;
+        if (is_integer(m, v, BITS, false))
+            return true;
+        if (IR_NONE(op) || (ir_kind(m, op) != IR_MULTIPLY && ir_kind(m, op) != IR_ADD))
+            return false;
+        v = ir_operand(m, op, 0);
+    }
+    return false;
+}
+
+/* Gives a kernel the contraction whose loops are its own. */
+static void set_anchor(const struct fuse *f, struct fuse_kernel *k, ir_op op) {
+    enum { BITS = 8 };
+    const struct target *t = f->o->target;
+    k->anchor = op;
+    if (ir_kind(f->m, op) != IR_DOT_GENERAL || t->block_threads || (!t->dot_i8 && !t->dot2_i8))
+        return;
+    ir_op rows = ir_val_get(f->m, moved_from(f->m, ir_operand(f->m, op, 0)))->op;
+    k->byte_rows = !IR_NONE(rows) && scales_integers(f->m, rows, BITS) && is_scaled_bytes(f->m, ir_operand(f->m, op, 1));
+}
+
 /* Whether a contraction of few rows reads integers and their scales instead of the numbers: it splits rows into bytes before
    it multiplies them (lower/matvec.c), and integers have fewer. */
 static bool is_split(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
+    enum { BITS = 16 };
     return n->inside_inner_loop && k->schedule == FUSE_CONTRACT && ir_kind(f->m, k->anchor) == IR_DOT_GENERAL &&
-           scales_integers(f->m, n->op) &&
-           count_of(f->m, ir_result(f->m, n->op, 0)) <= fuse_few_rows(k) * terms_of(f->m, k->anchor);
+           scales_integers(f->m, n->op, BITS) &&
+           count_of(f->m, ir_result(f->m, n->op, 0)) / terms_of(f->m, k->anchor) <= fuse_fused_rows(k);
 }
 
 static bool is_split_by_owners(const struct fuse *f, const struct node *n) {
@@ -654,7 +685,7 @@ static bool has_few_uses(const struct fuse *f, const struct fuse_kernel *k, cons
     double products = (double)count_of(f->m, ir_result(f->m, k->anchor, 0)) * (double)terms_of(f->m, k->anchor);
     ir_val v = ir_result(f->m, n->op, 0);
     double count = (double)count_of(f->m, v);
-    return products <= FUSE_FEW_ROWS * count || (products <= (double)fuse_few_rows(k) * count && is_dequantised(f, v));
+    return products <= FUSE_FEW_ROWS * count || (products <= (double)fuse_fused_rows(k) * count && is_dequantised(f, v));
 }
 
 /* Whether a contraction packs each element once, or few times, and it is computed from much
@@ -743,7 +774,7 @@ static enum fuse_reason fuse_into(struct fuse *f, uint32_t ki, struct node *n) {
             k->anchor_map = n->map;
         }
         k->schedule = FUSE_CONTRACT;
-        k->anchor = n->op;
+        set_anchor(f, k, n->op);
         return FUSE_FUSED;
     default:
         return FUSE_IN_PLACE;
@@ -879,7 +910,7 @@ static void begin_kernel(struct fuse *f, struct node *n) {
     ARENA_PUSH(f->a, &f->kernels, k);
     if (into || n->cls == FUSE_CONTRACTION) {
         k->schedule = into ? FUSE_INTO : FUSE_CONTRACT;
-        k->anchor = n->op;
+        set_anchor(f, k, n->op);
     } else if (n->cls == FUSE_WINDOW || (n->cls == FUSE_REDUCTION && fuse_rows(f, k, n))) {
         k->nested = true;
     }

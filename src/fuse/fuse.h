@@ -81,6 +81,7 @@ struct fuse_kernel {
     bool nested;                 /* MAP: has a reduction at its elements */
     bool strict;                 /* sums of products one by one, in the evaluator's order: level 0 */
     bool batch_invariant;        /* as in the options */
+    bool byte_rows;              /* CONTRACT: see fuse_fused_rows */
     struct {
         ir_val *v;
         uint32_t n, cap;
@@ -93,6 +94,12 @@ struct fuse_kernel {
 
 static inline int64_t fuse_few_rows(const struct fuse_kernel *k) {
     return k->batch_invariant ? FUSE_INVARIANT_ROWS : FUSE_FEW_ROWS;
+}
+
+/* Rows that a product may have whose operands are computed where it reads them: any number where both are integers of at most 8
+   bits times scales, as products of bytes are fewer instructions than those of packed numbers. */
+static inline int64_t fuse_fused_rows(const struct fuse_kernel *k) {
+    return k->byte_rows ? INT64_MAX : fuse_few_rows(k);
 }
 
 enum fuse_step_kind {

@@ -20,9 +20,12 @@
  * one or two digits, and no rounding. Of two the lower one has no sign, which takes elements of the matrix whose highest bit is
  * clear, as those of 4 bits are.
  *
+ * Without DOT4, rows of one digit are multiplied by half bytes, whose products are added in 16 bits (DOT2_I8).
+ *
  * The bits of a row do not depend on the number of rows. Many rows of bytes are multiplied iteration by iteration for a block
- * of lines, so that what an iteration takes of all rows stays in the L1 cache, and words are unpacked once for all rows; the
- * sums are in scratch memory meanwhile. Of others, some rows at a time are multiplied by the lines of a block. */
+ * of lines, so that what an iteration takes of some rows stays in the L1 cache, and words are unpacked once for them; the
+ * sums are in scratch memory meanwhile. Rows of one digit may be any number. Of others, some rows at a time are multiplied by
+ * the lines of a block. */
 #include "lower/contract.h"
 
 #include <math.h>
@@ -31,7 +34,8 @@ enum {
     MATVEC_AT_ONCE = 8, /* most rows whose sums are in registers; of more rows, */
     MATVEC_PART = 4,    /* so many at a time. Of bytes, sums of more than these are in memory, */
     MATVEC_LINES = 16,  /* of blocks of so many lines, */
-    MATVEC_LINES_AT_ONCE = 2, /* of which so many have their bytes in registers */
+    MATVEC_LINES_AT_ONCE = 2, /* of which at most so many have their bytes in registers, */
+    MATVEC_ROWS = 32,         /* and of at most so many rows */
     MATVEC_UNIT = 32,   /* maximal number of elements of a word */
     MATVEC_WORDS = 4,   /* maximal number of words of a lane */
     MATVEC_DIGITS = 3   /* maximal number of bytes of an element of a row */
@@ -49,11 +53,13 @@ struct matvec {
     int64_t words;                /* of a lane: 1, as_bytes up to MATVEC_WORDS */
     int64_t digits;               /* as_bytes: of an element of a row; fewer than MATVEC_DIGITS: it is an integer, scaled */
     int64_t at_once;              /* rows whose sums are in registers */
+    int64_t lines_at_once;        /* as_bytes: lines that have their bytes in registers */
     bool quantised;                 /* quantised: elements times a scale plus an offset, the same for all of a word */
     bool is_signed;               /* quantised: the elements */
     bool prepared;                /* rows are in `buffer`; quantised: sums, [row][word] or as scales, for a signed matrix times
                                      -2^(b - 1) */
-    bool as_bytes;                   /* quantised: multiplied by DOT4 */
+    bool as_bytes;                   /* quantised: multiplied by DOT4, */
+    bool halves;                  /* or, as half bytes, by DOT2_I8 */
     bool has_offset;              /* quantised */
     uint32_t buffer, sums;
     uint32_t scales, biases;      /* as_bytes: [iteration][row][lane], the power of two; signed: the sum times -2^(b - 1), for
@@ -83,7 +89,7 @@ static bool is_eligible(struct matvec *v) {
     v->size = c->sum[0].size;
     bool invariant = c->l->kernel->batch_invariant;
     int64_t least = invariant ? 0 : TORTURED(TORTURE_PART, c->l->target->kernel_ops), lines = invariant ? 1 : 8;
-    return v->nrows <= fuse_few_rows(c->l->kernel) && v->nlines >= lines && v->size > 0 && v->size >= least / v->nlines;
+    return v->nrows <= fuse_fused_rows(c->l->kernel) && v->nlines >= lines && v->size > 0 && v->size >= least / v->nlines;
 }
 
 /* ---- quantised elements of the matrix -------------------------------------------------- */
@@ -220,6 +226,8 @@ static bool inspect(struct matvec *v, bool as_bytes) {
     struct contract_kernel probe;
     int64_t stride = 0, one = 0;
     v->as_bytes = as_bytes;
+    v->halves = as_bytes && !c->l->target->dot_i8;
+    v->lines_at_once = c->l->target->vector_registers > 16 ? MATVEC_LINES_AT_ONCE : 1;
     v->words = 1;
     v->unit = contract_parts_of_word(c, v->matrix, as_bytes);
     if (v->size < v->unit || (as_bytes && (v->unit != 4 && v->unit != 8)))
@@ -245,7 +253,7 @@ static bool inspect(struct matvec *v, bool as_bytes) {
         v->lanes = vector * wide;
         v->steps = v->unit > 1 ? v->unit : c->l->target->line_bytes / (bytes * v->lanes);
         v->steps = v->steps < 1 ? 1 : v->steps;
-        int64_t tile = v->at_once == 1 ? 4 : in_memory(v) ? MATVEC_LINES_AT_ONCE : v->at_once <= 3 ? 3 : 1 + (v->at_once <= 5);
+        int64_t tile = v->at_once == 1 ? 4 : in_memory(v) ? v->lines_at_once : v->at_once <= 3 ? 3 : 1 + (v->at_once <= 5);
         int64_t fit = c->l->target->vector_registers * 3 / 4 / (v->at_once * wide); /* the others hold operands */
         v->tile = contract_tile_size(v->nlines, in_memory(v) || tile < fit ? tile : fit > 1 ? fit : 1);
         v->prefetch = c->l->target->prefetch_bytes / bytes;
@@ -261,7 +269,9 @@ static bool inspect(struct matvec *v, bool as_bytes) {
     }
     contract_probe_end(c, &probe);
     int64_t iteration = v->lanes * v->steps;
-    bool fits = contiguous && (v->size >= iteration || c->l->kernel->batch_invariant) && v->size % v->unit == 0 &&
+    bool few = v->nrows <= fuse_few_rows(c->l->kernel), bytes = as_bytes && v->digits == 1;
+    bool fits = contiguous && (bytes || (!v->halves && few)) &&
+                (v->size >= iteration || c->l->kernel->batch_invariant) && v->size % v->unit == 0 &&
                 v->unit <= MATVEC_UNIT && (v->quantised || !as_bytes);
     c->l->word_bits = !fits || v->unit == 1 ? 0 : as_bytes ? 8 : 4;
     return fits;
@@ -362,7 +372,8 @@ static void store_digits(struct matvec *v, const kir_val *q, uint32_t out, kir_v
 /* What the prologue for DOT4 computes of the elements of a row that meet in a lane. */
 struct row_lane {
     kir_val q[MATVEC_WORDS * 8];   /* I32, for store_digits */
-    kir_val scale, sum, bias;      /* f32; f32, of the elements; I32, of q */
+    kir_val scale, sum;            /* f32; f32, of the elements */
+    kir_val bias;                  /* I32, of q; halves: -8 times that, of the halves of words in the halves */
     kir_val high;                  /* of three digits, the sum of the highest ones */
 };
 
@@ -393,13 +404,20 @@ static void scale_numbers(const struct matvec *v, kir_val *x, int64_t n, struct 
 
 /* The same of integers, with their scale. */
 static void scale_integers(const struct matvec *v, const kir_val *x, int64_t n, kir_val scale, struct row_lane *out) {
-    struct kir *k = v->c->l->k;
+    struct lower *l = v->c->l;
+    struct kir *k = l->k;
+    kir_val half[2] = {{0}};
     for (int64_t i = 0; i < n; i++) {
+        kir_val *sum = &half[i % v->unit >= v->unit / 2];
         out->q[i] = kir_type(k, x[i]) == KIR_I32 ? x[i] : kir_typed(k, KIR_CONVERT, 0, KIR_I32, x[i]);
-        out->bias = i ? kir_op2(k, KIR_ADD, 0, out->bias, out->q[i]) : out->q[i];
+        *sum = sum->i ? kir_op2(k, KIR_ADD, 0, *sum, out->q[i]) : out->q[i];
     }
+    out->bias = kir_op2(k, KIR_ADD, 0, half[0], half[1]);
     out->scale = scale.i ? scale : number(v, 1);
     out->sum = kir_op2(k, KIR_MUL, 0, kir_typed(k, KIR_CONVERT, 0, KIR_F32, out->bias), out->scale);
+    if (v->halves)
+        out->bias = kir_op2(k, KIR_OR, 0, op(l, KIR_AND, op(l, KIR_MUL, half[0], -8), UINT16_MAX),
+                            op(l, KIR_SHL, op(l, KIR_MUL, half[1], -8), 16));
 }
 
 /* The prologue for DOT4: rows as bytes, [iteration][row][word of a lane][digit, highest first][elements that one mask
@@ -443,7 +461,8 @@ static void prepare_bytes(struct matvec *v) {
         place = lower_add(l, place, kir_i64(l->k, v->nrows * lanes));
     }
     if (v->is_signed)
-        kir_store(l->k, lower_temp(l, biases, KIR_OUT), place, op(l, KIR_MUL, row.bias, -((int64_t)1 << (bits - 1))));
+        kir_store(l->k, lower_temp(l, biases, KIR_OUT), place,
+                  v->halves ? row.bias : op(l, KIR_MUL, row.bias, -((int64_t)1 << (bits - 1))));
     lower_close(l, 2);
     contract_prologue_end(c, &prologue);
     v->buffer = lower_temp(v->c->l, temp, KIR_IN);
@@ -603,6 +622,13 @@ static void dot_digit(struct matvec *v, const struct place *p, const struct byte
         }
 }
 
+/* What is added to the sums of a lane's products because its elements are multiplied without a sign. */
+static kir_val bias_of(struct matvec *v, const struct place *p, kir_val row, int64_t from) {
+    struct lower *l = v->c->l;
+    return v->is_signed ? kir_load(l->k, v->biases, lower_add(l, lane_place(v, p, row, 1), kir_i64(l->k, from)))
+                        : kir_int(l->k, KIR_I32, 0);
+}
+
 /* The sums over a lane of products with the rows' digits from `first` to `last`. Few sums have a chain of additions for each
    digit, so that units need not wait for one another. */
 static void dot_digits(struct matvec *v, const struct place *p, const struct bytes *b, int first, int last, kir_val *out) {
@@ -612,7 +638,7 @@ static void dot_digits(struct matvec *v, const struct place *p, const struct byt
     kir_val sums[MATVEC_DIGITS][MATVEC_SUMS];
     for (int d = first; d <= last; d++)
         for (int64_t i = 0; i < n; i++)
-            sums[d][i] = kir_int(l->k, KIR_I32, 0);
+            sums[d][i] = first == last ? bias_of(v, p, b->row[i % b->nrows], biases) : kir_int(l->k, KIR_I32, 0);
     for (int64_t word = 0; word < v->words && apart; word++)
         for (int d = first; d <= last; d++)
             dot_digit(v, p, b, word, d, sums[d]);
@@ -625,15 +651,49 @@ static void dot_digits(struct matvec *v, const struct place *p, const struct byt
             dot_digit(v, p, b, word, d, sums[d]);
     }
     for (int64_t i = 0; i < n; i++) {
-        kir_val sum = sums[last][i], at = lower_add(l, lane_place(v, p, b->row[i % b->nrows], 1), kir_i64(l->k, biases));
-        sum = v->is_signed ? kir_op2(l->k, KIR_ADD, 0, sum, kir_load(l->k, v->biases, at)) : sum;
+        kir_val sum = sums[last][i];
+        if (first != last)
+            sum = kir_op2(l->k, KIR_ADD, 0, sum, bias_of(v, p, b->row[i % b->nrows], biases));
         out[i] = kir_typed(l->k, KIR_CONVERT, 0, KIR_F32, sum);
+    }
+}
+
+/* The same of one digit and half bytes: up to 8 sums of two products, each of at most 15 · 128 · 2, fit 16 bits. Bytes are 16
+   times their upper half, whose sign it has, plus the lower one. */
+static void dot_halves(struct matvec *v, const struct place *p, const struct bytes *b, kir_val *out) {
+    enum { ONES = 0x00010001, SIXTEENS = 0x00100010 };
+    struct lower *l = v->c->l;
+    struct kir *k = l->k;
+    int64_t masks = v->unit / 4, vectors = v->words * masks, each = v->unit == 8 ? 1 : 2;
+    kir_val sums[2][MATVEC_SUMS];
+    for (int64_t i = 0; i < b->nlines * b->nrows; i++) {
+        sums[0][i] = kir_int(k, KIR_I32, 0);
+        sums[each - 1][i] = bias_of(v, p, b->row[i % b->nrows], 0);
+    }
+    for (int64_t word = 0; word < vectors; word++)
+        for (int64_t i = 0; i < b->nrows; i++) {
+            kir_val x = kir_load(k, v->buffer, lower_add(l, lane_place(v, p, b->row[i], vectors), kir_i64(k, word * v->lanes)));
+            for (int64_t r = 0; r < b->nlines; r++)
+                for (int64_t h = 0; h < each; h++) {
+                    kir_val *sum = &sums[h][r * b->nrows + i];
+                    *sum = kir_dot2_i8(k, b->line[r].bytes[word * each + h], x, *sum);
+                }
+        }
+    for (int64_t i = 0; i < b->nlines * b->nrows; i++) {
+        kir_val sum = kir_op2(k, KIR_DOT2, 0, sums[0][i], kir_int(k, KIR_I32, ONES));
+        if (each == 2)
+            sum = kir_op2(k, KIR_ADD, 0, sum, kir_op2(k, KIR_DOT2, 0, sums[1][i], kir_int(k, KIR_I32, SIXTEENS)));
+        out[i] = kir_typed(k, KIR_CONVERT, 0, KIR_F32, sum);
     }
 }
 
 /* The same for all digits; of three, and 8 bits of the matrix, 32 bits do not hold it. */
 static void dot_bytes(struct matvec *v, const struct place *p, const struct bytes *b, kir_val *out) {
     kir_val high[MATVEC_SUMS];
+    if (v->halves) {
+        dot_halves(v, p, b, out);
+        return;
+    }
     if (v->unit == 8 || v->digits < MATVEC_DIGITS) {
         dot_digits(v, p, b, 0, (int)v->digits - 1, out);
         return;
@@ -653,10 +713,11 @@ static void load_line(struct matvec *v, const struct place *p, struct line_bytes
     for (int64_t j = 0; j < v->words; j++) /* one after another, so that they are loaded together */
         (void)find_word(v, lane, j, &parts[j]);
     out->parts = parts[0];
-    for (int64_t i = 0; i < v->words * masks; i++) {
-        kir_val x = parts[i / masks].word;
-        x = bits == 8 ? x : op(l, KIR_AND, op(l, KIR_SHR, x, bits * (i % masks)), 0x0F0F0F0F);
-        out->bytes[i] = v->is_signed ? op(l, KIR_XOR, x, bits == 8 ? -0x7F7F7F80 : 0x08080808) : x;
+    int64_t each = v->halves ? 2 : masks; /* of a word */
+    for (int64_t i = 0; i < v->words * each; i++) {
+        kir_val x = parts[i / each].word;
+        x = v->is_signed ? op(l, KIR_XOR, x, bits == 8 ? -0x7F7F7F80 : -0x77777778) : x;
+        out->bytes[i] = each == 1 ? x : op(l, KIR_AND, op(l, KIR_SHR, x, 4 * (i % 2)), 0x0F0F0F0F);
     }
 }
 
@@ -690,7 +751,7 @@ static void multiply_bytes(struct matvec *v, kir_val first, const struct place *
     for (int64_t i = 0; i < v->at_once; i++)
         b.row[i] = row_of_place(v, p, i);
     for (int64_t from = 0; from < v->tile; from += b.nlines) {
-        b.nlines = v->tile - from < MATVEC_LINES_AT_ONCE ? v->tile - from : MATVEC_LINES_AT_ONCE;
+        b.nlines = v->tile - from < v->lines_at_once ? v->tile - from : v->lines_at_once;
         for (int64_t r = 0; r < b.nlines; r++) {
             c->result[v->lines].at = line_of_tile(v, first, from + r);
             load_line(v, p, &b.line[r]);
@@ -780,26 +841,35 @@ static void prefetch_next(struct matvec *v, const struct line_block *b, const st
         kir_prefetch(l->k, buffer, lower_add(l, at, kir_i64(l->k, j * v->lanes)));
 }
 
-/* Adds the products of the lines of `b`, which are those of the block from `line` on, and the rows from `row` on. */
-static void multiply_rows(struct matvec *v, const struct place *p, struct bytes *b, kir_val line, kir_val row, int64_t nrows) {
+/* Rows whose sums are in memory together. */
+struct row_block {
+    kir_val first;
+    int64_t size;
+};
+
+/* Adds the products of the lines of `b`, which are those of the block from `line` on, and the rows of a block from `row` on. */
+static void multiply_rows(struct matvec *v, const struct place *p, struct bytes *b, kir_val line, const struct row_block *rows,
+                          kir_val row, int64_t nrows) {
     struct lower *l = v->c->l;
     b->nrows = nrows;
     for (int64_t i = 0; i < nrows; i++) {
-        b->row[i] = lower_add(l, row, kir_i64(l->k, i));
+        kir_val in_block = lower_add(l, row, kir_i64(l->k, i));
+        b->row[i] = lower_add(l, rows->first, in_block);
         for (int64_t r = 0; r < b->nlines; r++) {
-            kir_val at = lower_mul(l, lower_add(l, line, kir_i64(l->k, r)), v->nrows);
-            b->sum[r][i] = lower_add(l, lower_mul(l, lower_add(l, at, b->row[i]), v->lanes), p->lane);
+            kir_val at = lower_mul(l, lower_add(l, line, kir_i64(l->k, r)), rows->size);
+            b->sum[r][i] = lower_add(l, lower_mul(l, lower_add(l, at, in_block), v->lanes), p->lane);
         }
     }
     multiply_lanes(v, p, b);
 }
 
 /* The sums of each of `lanes` lanes in `count` iterations from iteration `begin` on: scratch memory, [line][row][lane]. */
-static uint32_t sum_lanes(struct matvec *v, const struct line_block *b, int64_t begin, int64_t count, int64_t lanes) {
+static uint32_t sum_lanes(struct matvec *v, const struct line_block *b, const struct row_block *rows, int64_t begin,
+                          int64_t count, int64_t lanes) {
     struct contraction *c = v->c;
     struct lower *l = c->l;
     struct kir *k = l->k;
-    int64_t size = b->size * v->nrows * v->lanes;
+    int64_t size = b->size * rows->size * v->lanes;
     struct bytes now = {.nlines = v->tile, .cells = kir_scratch(k, contract_acc_dtype(c), size)};
     kir_store(k, now.cells, kir_loop(k, KIR_VECTOR, size, (uint32_t)v->lanes), contract_zero(c));
     kir_close(k);
@@ -812,37 +882,42 @@ static uint32_t sum_lanes(struct matvec *v, const struct line_block *b, int64_t 
         if (v->prefetch && lanes == v->lanes)
             prefetch_next(v, b, &p, count, now.line[r].parts.word);
     }
-    int64_t parts = v->nrows / MATVEC_PART, rest = v->nrows % MATVEC_PART;
-    multiply_rows(v, &p, &now, first, lower_mul(l, kir_loop(k, KIR_SERIAL, parts, 0), MATVEC_PART), MATVEC_PART);
-    kir_close(k);
+    int64_t parts = rows->size / MATVEC_PART, rest = rows->size % MATVEC_PART;
+    if (parts) {
+        multiply_rows(v, &p, &now, first, rows, lower_mul(l, kir_loop(k, KIR_SERIAL, parts, 0), MATVEC_PART), MATVEC_PART);
+        kir_close(k);
+    }
     if (rest)
-        multiply_rows(v, &p, &now, first, kir_i64(k, v->nrows - rest), rest);
+        multiply_rows(v, &p, &now, first, rows, kir_i64(k, rows->size - rest), rest);
     lower_close(l, 3);
     return now.cells;
 }
 
-/* The sums of a block, iteration after iteration: what it takes of all rows stays in the L1 cache. As in sum_tile, what is left
-   of lines after whole iterations has a sum of its own. */
+/* The sums of a block, iteration after iteration: what it takes of some rows stays in the L1 cache. As in sum_tile, what is
+   left of lines after whole iterations has a sum of its own. */
 static void sum_iterations(struct matvec *v, const struct line_block *b) {
     struct lower *l = v->c->l;
     struct kir *k = l->k;
     int64_t whole = line_lanes(v) / v->lanes, lanes[] = {whole ? v->lanes : 0, line_lanes(v) % v->lanes};
     uint32_t cells[2] = {0};
+    struct row_block rows = {.size = contract_tile_size(v->nrows, MATVEC_ROWS)};
+    kir_val part = kir_loop(k, KIR_SERIAL, (v->nrows - 1) / rows.size + 1, 0);
+    rows.first = contract_tile_begin(l, part, v->nrows, rows.size);
     if (lanes[0])
-        cells[0] = sum_lanes(v, b, 0, whole, lanes[0]);
+        cells[0] = sum_lanes(v, b, &rows, 0, whole, lanes[0]);
     if (lanes[1])
-        cells[1] = sum_lanes(v, b, whole, 1, lanes[1]);
-    kir_val line = kir_loop(k, KIR_SERIAL, b->size, 0), row = kir_loop(k, KIR_SERIAL, v->nrows, 0);
+        cells[1] = sum_lanes(v, b, &rows, whole, 1, lanes[1]);
+    kir_val line = kir_loop(k, KIR_SERIAL, b->size, 0), row = kir_loop(k, KIR_SERIAL, rows.size, 0);
     kir_val all = kir_reg(k, contract_zero(v->c), 1), none = {0};
     for (int i = 0; i < 2; i++)
         if (lanes[i]) {
             kir_val lane = kir_loop(k, KIR_VECTOR, lanes[i], (uint32_t)v->lanes);
-            kir_val at = lower_mul(l, lower_add(l, lower_mul(l, line, v->nrows), row), v->lanes);
+            kir_val at = lower_mul(l, lower_add(l, lower_mul(l, line, rows.size), row), v->lanes);
             kir_acc(k, KIR_ADD, 0, all, none, kir_load(k, cells[i], lower_add(l, at, lane)));
             kir_close(k);
         }
-    kir_store(k, b->sums, sum_place(v, b, row, line), kir_get_reg(k, all, none));
-    lower_close(l, 2);
+    kir_store(k, b->sums, sum_place(v, b, lower_add(l, rows.first, row), line), kir_get_reg(k, all, none));
+    lower_close(l, 3);
 }
 
 static void build(struct matvec *v) {
@@ -870,7 +945,7 @@ bool contract_matvec(struct contraction *c) {
     struct matvec v = {.c = c};
     if (c->conv || c->nsum != 1 || !kir_is_float(c->acc) || c->l->kernel->strict || c->l->native)
         return false;
-    bool bytes = c->acc == KIR_F32 && c->l->target->dot_i8;
+    bool bytes = c->acc == KIR_F32 && (c->l->target->dot_i8 || c->l->target->dot2_i8);
     for (uint32_t i = 0; i < 2; i++) { /* whatever the number of rows, weights are the matrix: the rhs */
         v.matrix = !i;
         if (is_eligible(&v) && ((bytes && inspect(&v, true)) || inspect(&v, false))) {

@@ -4,42 +4,52 @@
 # compute what the evaluator does.
 . "$(dirname "$0")/common.inc"
 
-# program FORM ROWS SUM LINES [INTEGER]: the first ROWS of 16 rows times a matrix contiguous along the sum.
-# FORM: f32, bf16, i8, or gN and zN: integers of 4 bits in groups of N, with a scale, with a scale and an offset.
+# program FORM ROWS SUM LINES [INTEGER]: the first ROWS of 40 rows times a matrix contiguous along the sum.
+# FORM: f32, bf16, i8, or gN and zN: integers of 4 bits in groups of N, with a scale, with a scale and an offset; bN: of 8 bits.
 # INTEGER: i8 or i16, to which groups of N of the rows are rounded, each with a scale.
 program() {
     groups=1
-    case $1 in g* | z*) groups=$(($3 / ${1#[gz]})) ;; esac
+    case $1 in [gzb][0-9]*) groups=$(($3 / ${1#[gzb]})) ;; esac
     case $1 in
     f32) args="%w: tensor<$4x$3xf32>" ;;
     bf16 | i8) args="%w: tensor<$4x$3x$1>" ;;
+    b[0-9]*) args="%w: tensor<$4x$3xi8>, %s: tensor<$4x${groups}xf16>" ;;
     *) args="%w: tensor<$4x$(($3 / 2))xui8>, %s: tensor<$4x${groups}xf16>, %z: tensor<$4x${groups}xf16>" ;;
     esac
-    echo "func.func @main(%x: tensor<16x$3xf32>, $args) -> tensor<$2x$4xf32> {"
-    echo "  %r = stablehlo.slice %x [0:$2, 0:$3] : (tensor<16x$3xf32>) -> tensor<$2x$3xf32>"
+    echo "func.func @main(%x: tensor<40x$3xf32>, $args) -> tensor<$2x$4xf32> {"
+    echo "  %r = stablehlo.slice %x [0:$2, 0:$3] : (tensor<40x$3xf32>) -> tensor<$2x$3xf32>"
     case $1 in
     f32) echo "  %m = stablehlo.add %w, %w : tensor<$4x$3xf32>" ;;
     bf16 | i8) echo "  %m = stablehlo.convert %w : (tensor<$4x$3x$1>) -> tensor<$4x$3xf32>" ;;
     *)
         type=i4
-        case $1 in z*) type=ui4 ;; esac
-        grouped=$4x${groups}x${1#[gz]}
-        cat <<END
+        case $1 in z*) type=ui4 ;; b*) type=i8 ;; esac
+        grouped=$4x${groups}x${1#[gzb]}
+        if [ $type = i8 ]; then
+            echo "  %q = stablehlo.reshape %w : (tensor<$4x$3xi8>) -> tensor<${grouped}xi8>"
+        else
+            cat <<END
   %b = stablehlo.bitcast_convert %w : (tensor<$4x$(($3 / 2))xui8>) -> tensor<$4x$(($3 / 2))x2x$type>
   %q = stablehlo.reshape %b : (tensor<$4x$(($3 / 2))x2x$type>) -> tensor<${grouped}x$type>
+END
+        fi
+        cat <<END
   %f = stablehlo.convert %q : (tensor<${grouped}x$type>) -> tensor<${grouped}xf32>
   %s0 = stablehlo.convert %s : (tensor<$4x${groups}xf16>) -> tensor<$4x${groups}xf32>
   %s1 = stablehlo.broadcast_in_dim %s0, dims = [0, 1] : (tensor<$4x${groups}xf32>) -> tensor<${grouped}xf32>
   %p = stablehlo.multiply %f, %s1 : tensor<${grouped}xf32>
+END
+        [ $type = ui4 ] && cat <<END
   %z0 = stablehlo.convert %z : (tensor<$4x${groups}xf16>) -> tensor<$4x${groups}xf32>
   %z1 = stablehlo.broadcast_in_dim %z0, dims = [0, 1] : (tensor<$4x${groups}xf32>) -> tensor<${grouped}xf32>
   %o = stablehlo.add %p, %z1 : tensor<${grouped}xf32>
-  %m = stablehlo.reshape $([ $type = i4 ] && echo %p || echo %o) : (tensor<${grouped}xf32>) -> tensor<$4x$3xf32>
 END
+        echo "  %m = stablehlo.reshape $([ $type = ui4 ] && echo %o || echo %p) :" \
+            "(tensor<${grouped}xf32>) -> tensor<$4x$3xf32>"
         ;;
     esac
     if [ "$5" ]; then
-        grouped=$2x${groups}x${1#[gz]}
+        grouped=$2x${groups}x${1#[gzb]}
         cat <<END
   %r0 = stablehlo.reshape %r : (tensor<$2x$3xf32>) -> tensor<${grouped}xf32>
   %a = stablehlo.abs %r0 : tensor<${grouped}xf32>
@@ -66,7 +76,8 @@ END
 flags='--batch-invariant'
 # rows FORM SUM LINES [INTEGER]
 rows() {
-    for n in 16 1 3 5 8 9; do
+    many=$([ "$4" = i8 ] && echo 40 || :) # products of bytes are those of few rows with any number of them
+    for n in 16 1 3 5 8 9 $many; do
         program "$1" $n "$2" "$3" "$4" >rows.mlir
         for threads in 1 3; do
             exits 0 run rows.mlir $flags --input random:3 --threads $threads --compare reference --tolerance 1e-5 \
@@ -74,8 +85,11 @@ rows() {
             tail -c +129 $n.$threads.npy >$n.$threads.bits
         done
         cmp -s $n.1.bits $n.3.bits && pass || fail "$*: other bits for other threads, $n rows"
-        head -c $((4 * n * $3)) 16.1.bits | cmp -s - $n.1.bits && pass || fail "$*: rows of $n have other bits than those of 16"
-        case $n in 3 | 9) ;; *) continue ;; esac
+        least=$((n < 16 ? n : 16))
+        head -c $((4 * least * $3)) 16.1.bits >few.bits
+        head -c $((4 * least * $3)) $n.1.bits | cmp -s - few.bits && pass ||
+            fail "$*: rows of $n have other bits than those of 16"
+        case $n in 3 | 9 | 40) ;; *) continue ;; esac
         for cpu in x86-64-v3 sapphirerapids lunarlake neoverse-v1; do
             exits 0 run rows.mlir $flags --input random:3 --backend interpreter --target-cpu $cpu \
                 --compare reference --tolerance 1e-5
@@ -97,13 +111,13 @@ on_gpu() {
 
 needs_code_generator
 
-# dots SUM LINES [INTEGER]: products of four bytes in the kernels of two products with the same 16 rows
+# dots SUM LINES [INTEGER [CPU [OP]]]: products of four bytes, or OP, in the kernels of two products with the same 16 rows
 dots() {
     program g32 16 "$1" "$2" "$3" | sed -E -e '/^  %(b|q|f|s0|s1|p|z0|z1|o|m|y) =/{p;s/%([bqfpmowsyz]|[sz][01])\>/%\1b/g}' \
         -e 's/%w: ([^,]*), %s: ([^,]*), %z: ([^)]*)\)/%w: \1, %s: \2, %z: \3, %wb: \1, %sb: \2, %zb: \3)/' \
         -e "s/^  return %y/  %both = stablehlo.multiply %y, %yb : tensor<16x$2xf32>\n  return %both/" >rows.mlir
-    exits 0 compile rows.mlir $flags --emit kir --target-cpu sapphirerapids -o rows.kir
-    grep -c dot4 rows.kir
+    exits 0 compile rows.mlir $flags --emit kir --target-cpu ${4:-sapphirerapids} -o rows.kir
+    grep -cw "${5:-dot4}" rows.kir
 }
 
 rows f32 300 40
@@ -118,6 +132,9 @@ rows z32 1024 17
 rows g32 1024 19 i16
 rows g32 1024 19 i8
 rows z32 1024 17 i16
+rows z32 1024 17 i8
+rows b32 1024 19 i8
+rows b16 256 33 i8
 # lines that are no whole iterations, that are shorter than one, and few of them
 rows g32 352 19
 rows z32 352 17 i16
@@ -135,6 +152,9 @@ three=$(dots 1024 19)
 [ "$(dots 352 19)" -gt 0 ] && pass || fail "lines that are no whole iterations are not multiplied by bytes"
 [ "$three" -gt 0 ] && [ $((2 * three)) = $((3 * $(dots 1024 19 i16))) ] && [ "$three" = $((3 * $(dots 1024 19 i8))) ] &&
     pass || fail "rows of 16 and 8 bits: not two thirds and one third of the products of $three"
+
+[ "$(dots 1024 19 i8 x86-64-v3 dot2_i8)" -gt 0 ] && [ "$(dots 1024 19 i16 x86-64-v3 dot2_i8)" = 0 ] && pass ||
+    fail "x86-64-v3: rows of 8 bits are not multiplied by sums of 16 bits"
 
 cat >nine.mlir <<'END'
 func.func @main(%x: tensor<9x256xf32>, %w: tensor<48x256xf32>) -> tensor<9x48xf32> {
