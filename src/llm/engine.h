@@ -40,6 +40,7 @@ struct llm_engine {
     hilo_client *client; /* of its modules: that which it was opened with, or one of its own, whose diagnostics go there */
     uint32_t devices; /* of this node */
     size_t ncached; /* programs that came from the compile cache */
+    bool prompts_by_row; /* of weights in groups: as of those with a scale for each row, which it adds up faster (product.h) */
 };
 
 struct llm_engine_options {

@@ -2,6 +2,8 @@
  * buffers, which a GPU has in its own memory, programs executables. */
 #include "llm/engine.h"
 
+#include "target/target.h"
+
 struct hilo_engine {
     struct llm_engine engine;
     struct llm_engine_options o;
@@ -219,6 +221,17 @@ static hilo_status open_device(struct hilo_engine *h, const char *device) {
     return hilo_client_create(&o, &h->engine.client);
 }
 
+/* Whether the processor adds products of bytes up faster for whole rows than for groups: by a matrix unit, or because kernels
+   have no sums of groups for it (lower/matvec.c). */
+static bool adds_rows(hilo_client *client) {
+    struct diag_list d;
+    struct target t = {.tile_i8 = false};
+    diag_init(&d, *rt_client_allocator(client));
+    bool known = target_host(&t, &d) == HILO_OK;
+    diag_clear(&d);
+    return known && (t.tile_i8 || !(t.dot_i8 || t.dot2_i8));
+}
+
 hilo_status llm_engine_hilo(hilo_client *client, const char *device, bool reference, const struct llm_engine_options *o,
                             struct llm_engine **out) {
     struct hilo_engine *h = mem_alloc(rt_client_allocator(client), sizeof *h);
@@ -226,6 +239,7 @@ hilo_status llm_engine_hilo(hilo_client *client, const char *device, bool refere
         return llm_error(client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     *h = (struct hilo_engine){.o = *o, .backend = reference ? HILO_BACKEND_REFERENCE : HILO_BACKEND_AUTO, .opener = client};
     h->engine.ops = reference ? &evaluated : device ? &on_gpu : &compiled;
+    h->engine.prompts_by_row = device || adds_rows(client);
     hilo_status status = HILO_OK;
     if (device)
         status = open_device(h, device);

@@ -17,11 +17,6 @@ ir_val layer_part(const struct emit *e, const struct llm_weight *w, enum llm_par
     return part < (enum llm_part)w->nparams ? e->params[w->first + (uint32_t)part] : (ir_val){0};
 }
 
-ir_val layer_rounded(struct emit *e, ir_val x, const struct llm_weight *w, enum ir_dtype type) {
-    bool rounds = w->bits == 4 && type == IR_F32_T && e->model->precision != LLM_F32;
-    return rounds ? product_round(&e->b, x, w) : x;
-}
-
 ir_val layer_sum(struct emit *e, ir_val x) {
     int64_t count = e->model->shard.count;
     return count > 1 ? build_all_reduce(&e->b, x, count) : x;
@@ -30,7 +25,7 @@ ir_val layer_sum(struct emit *e, ir_val x) {
 ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w) {
     ir_val parts[] = {layer_part(e, w, LLM_VALUES), layer_part(e, w, LLM_SCALES), layer_part(e, w, LLM_OFFSETS)};
     enum ir_dtype type = layer_decodes(e) || build_type(&e->b, x)->dims[0] == e->B ? e->model->decode : e->type;
-    return product_of(&e->b, layer_rounded(e, x, w, type), w, parts, type);
+    return product_of(&e->b, x, e->model, w, parts, type);
 }
 
 ir_val layer_vector(struct emit *e, ir_val v, ir_val like) {

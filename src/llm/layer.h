@@ -36,8 +36,6 @@ static inline bool layer_decodes(const struct emit *e) {
 /* NULL if the model has none in that role. */
 const struct llm_weight *layer_weight(const struct emit *e, enum llm_role role, int64_t layer);
 ir_val layer_part(const struct emit *e, const struct llm_weight *w, enum llm_part part);
-/* x, rounded where a product of `type` with the matrix wants it: product_round. */
-ir_val layer_rounded(struct emit *e, ir_val x, const struct llm_weight *w, enum ir_dtype type);
 /* The sum over the shards of the model, of what each of them has computed a part of; x itself of an undivided one. */
 ir_val layer_sum(struct emit *e, ir_val x);
 /* x f32[n, cols] times the transposed matrix: f32[n, rows]. With one row for each sequence, products take the inputs of a

@@ -4,6 +4,7 @@
 enum {
     FEW_ROWS = 16, /* with fewer, converting a matrix to bytes does not pay */
     BYTE_LIMIT = 127,
+    ROW_GROUP = 32, /* columns of a row whose integers share a scale */
     ROW_LIMIT = BYTE_LIMIT << 8, /* of a row's integers, whose two bytes are signed */
     MAX_COLS = 1 << 17 /* so that sums of byte products fit 32 bits */
 };
@@ -98,14 +99,16 @@ static ir_val product_of_bytes(struct build *b, ir_val x, const struct llm_weigh
     return build_binary(b, IR_MULTIPLY, y, build_broadcast_like(b, unit, y, MAP(1)));
 }
 
-ir_val product_round(struct build *b, ir_val x, const struct llm_weight *w) {
-    enum { GREATEST = 32767 };
-    int64_t n = size(b, x, 0), grouped[] = {n, w->groups, w->cols / w->groups};
+/* x f32[n, cols] as multiplied by a matrix in groups: integers of 8 bits times a scale for each group of columns. */
+static ir_val rounded(struct build *b, ir_val x, const struct llm_weight *w) {
+    int64_t n = size(b, x, 0), group = w->cols / w->groups;
+    group = group % ROW_GROUP ? group : ROW_GROUP;
+    int64_t grouped[] = {n, w->cols / group, group};
     x = build_reshape(b, x, grouped, 3);
     ir_val most = build_reduce(b, IR_MAXIMUM, build_unary(b, IR_ABS, x), 2);
-    ir_val unit = build_scale(b, with(b, IR_MAXIMUM, most, LEAST_UNIT), 1.0 / GREATEST);
+    ir_val unit = build_scale(b, with(b, IR_MAXIMUM, most, LEAST_UNIT), 1.0 / BYTE_LIMIT);
     ir_val q = build_binary(b, IR_MULTIPLY, x, build_broadcast_like(b, build_reciprocal(b, unit), x, MAP(0, 1)));
-    q = build_convert(b, build_unary(b, IR_ROUND_NEAREST_EVEN, q), IR_I16_T);
+    q = build_convert(b, build_unary(b, IR_ROUND_NEAREST_EVEN, q), IR_I8_T);
     /* However many products have x, each multiplies the integers: their products with the scales are not stored for all. */
     build_barrier(b, &q, &unit);
     x = build_binary(b, IR_MULTIPLY, build_convert(b, q, IR_F32_T), build_broadcast_like(b, unit, x, MAP(0, 1)));
@@ -114,12 +117,16 @@ ir_val product_round(struct build *b, ir_val x, const struct llm_weight *w) {
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-ir_val product_of(struct build *b, ir_val x, const struct llm_weight *w, const ir_val parts[3], enum ir_dtype type) {
+ir_val product_of(struct build *b, ir_val x, const struct llm_model *model, const struct llm_weight *w, const ir_val parts[3],
+                  enum ir_dtype type) {
     bool by_row = w->bits == 8 && w->groups == 1 && !w->offsets; /* one scale for each row is applied after the sum */
-    if (w->bits && type != IR_F32_T && w->cols <= MAX_COLS && (by_row || size(b, x, 0) >= FEW_ROWS))
+    bool whole = model->prompts_by_row && size(b, x, 0) >= FEW_ROWS;
+    if (w->bits && type != IR_F32_T && w->cols <= MAX_COLS && (by_row || whole))
         return product_of_bytes(b, x, w, parts, by_row);
-    if (w->bits)
-        type = by_row ? type : IR_F32_T;
+    if (w->bits && !by_row) {
+        x = model->precision != LLM_F32 ? rounded(b, x, w) : x;
+        type = IR_F32_T;
+    }
     ir_val m = w->bits && !by_row ? product_dequantise(b, w, parts) : parts[LLM_VALUES];
     ir_val y = build_dot(b, build_convert(b, x, type), build_convert(b, m, type), 0, 1, 1, IR_F32_T);
     if (!by_row)

@@ -9,13 +9,13 @@
    none). */
 ir_val product_dequantise(struct build *b, const struct llm_weight *w, const ir_val parts[3]);
 
-/* x f32[n, cols] as few rows are multiplied by a matrix of 4 bits: in each of its groups of columns integers of 16 bits times a
-   scale. Their products take fewer instructions than those of f32 (lower/matvec.c). */
-ir_val product_round(struct build *b, ir_val x, const struct llm_weight *w);
-
-/* x f32[n, cols] times the transposed matrix: f32[n, rows]. With a plain matrix the inputs are converted to `type`; likewise
-   with a quantised one if the rows are few or the type is f32. Else both are rounded to integers: rows of x to 16 bits, the
-   matrix to 8. */
-ir_val product_of(struct build *b, ir_val x, const struct llm_weight *w, const ir_val parts[3], enum ir_dtype type);
+/* x f32[n, cols] times the transposed matrix: f32[n, rows].
+ *   plain           the inputs are converted to `type`
+ *   8 bits by row   as plain ones if the type is f32; else rows of x are rounded to integers of 16 bits with a scale each
+ *   in groups       rows are rounded to integers of 8 bits, with a scale for each group of columns; with `prompts_by_row`
+ *                   those of prompts, and the matrix, as with 8 bits by row
+ * A model of f32 rounds nothing. */
+ir_val product_of(struct build *b, ir_val x, const struct llm_model *model, const struct llm_weight *w, const ir_val parts[3],
+                  enum ir_dtype type);
 
 #endif

@@ -122,6 +122,7 @@ static hilo_status open_session(struct llm_session *s, const char *dir) {
     struct llm_engine_options eo = {s->o.level, s->o.cancelled, s->o.cancelled_user};
     HILO_TRY(llm_engine_open(s->client, s->o.engine, &eo, &s->engine));
     HILO_TRY(read_files(s, dir));
+    s->model.prompts_by_row = s->engine->prompts_by_row;
     if (s->o.cache8)
         s->model.cache = IR_F8E4M3FN_T;
     s->limit = s->o.context ? s->o.context : s->model.config.positions;

@@ -55,8 +55,8 @@ static void check_blocks(const struct gguf_tensor *t, const float *want) {
 enum { LINES = 16 };
 
 /* A function of x f32[LINES, cols] and the parts of `w`: their product. */
-static hilo_module *module_of_product(hilo_client *client, struct ir_module *m, const struct llm_weight *w,
-                                      const struct gguf_format *f) {
+static hilo_module *module_of_product(hilo_client *client, struct ir_module *m, const struct llm_model *model,
+                                      const struct llm_weight *w, const struct gguf_format *f) {
     enum ir_dtype types[] = {IR_F32_T, f->bits == 8 && !f->offsets ? IR_I8_T : IR_UI8_T, f->scale, f->scale};
     int64_t dims[4][2] = {{LINES, w->cols}, {w->rows, w->cols * f->bits / 8}, {w->rows, w->groups}, {w->rows, w->groups}};
     uint32_t n = f->offsets ? 4 : 3;
@@ -67,7 +67,7 @@ static hilo_module *module_of_product(hilo_client *client, struct ir_module *m, 
     struct build b = {m, ir_block_new(m, ir_op_region(m, func, 0))};
     for (uint32_t i = 0; i < n; i++)
         v[i] = ir_block_add_arg(m, b.at, t[i] = ir_type_of(m, types[i], dims[i], 2));
-    ir_val y = product_of(&b, v[0], w, v + 1, IR_BF16_T);
+    ir_val y = product_of(&b, v[0], model, w, v + 1, IR_BF16_T);
     ir_type result = ir_val_get(m, y)->type;
     ir_append(m, b.at, ir_op_new(m, IR_FUNC_RETURN, &y, 1, NULL, 0, 0));
     ir_set_prop(m, func, IR_FUNC_sym_name, ir_attr_string(m, STR("main")));
@@ -76,8 +76,10 @@ static hilo_module *module_of_product(hilo_client *client, struct ir_module *m, 
     return rt_module_new(client, m);
 }
 
-/* The error of a product of bytes: steps of a 127th of a row's largest number, rounded. */
-static void check_product(struct llm_engine *e, const struct gguf_tensor *t, const float *want) {
+/* The error of a product of bytes: steps of a 127th of the largest number, rounded: that of a row of the matrix, or of a group
+   of x, in which it is near 1. */
+static void check_product(struct llm_engine *e, bool by_row, const struct gguf_tensor *t, const float *want) {
+    const struct llm_model model = {.precision = LLM_INT4, .prompts_by_row = by_row};
     const struct gguf_format *f = t->format;
     size_t n = (size_t)(t->dims[0] * t->dims[1]), cols = (size_t)t->dims[1], rows = (size_t)t->dims[0];
     struct llm_weight w = {.rows = t->dims[0], .cols = t->dims[1], .bits = f->bits, .groups = t->dims[1] / f->group,
@@ -97,7 +99,7 @@ static void check_product(struct llm_engine *e, const struct gguf_tensor *t, con
     assert_non_null(m);
     if (setjmp(recover))
         fail_msg("out of memory");
-    hilo_module *module = module_of_product(e->client, m, &w, f);
+    hilo_module *module = module_of_product(e->client, m, &model, &w, f);
     m->arena.recover = NULL;
     assert_int_equal(e->ops->compile(e, module, &program), HILO_OK);
     hilo_module_release(module);
@@ -116,8 +118,8 @@ static void check_product(struct llm_engine *e, const struct gguf_tensor *t, con
                 float v;
                 memcpy(&v, (const char *)want + (r * cols + k) * sizeof v, sizeof v);
                 sum += (double)x[i * cols + k] * (double)v;
-                squares += (double)x[i * cols + k] * (double)x[i * cols + k];
-                most = fmax(most, fabs((double)v));
+                squares += by_row ? (double)x[i * cols + k] * (double)x[i * cols + k] : (double)v * (double)v;
+                most = by_row ? fmax(most, fabs((double)v)) : 1;
             }
             error += ((double)y[i * rows + r] - sum) * ((double)y[i * rows + r] - sum);
             expected += squares * most * most / (127.0 * 127 * 12);
@@ -155,7 +157,8 @@ static void test_blocks(void **state) {
         assert_non_null(tensor(&g, name));
         check_blocks(&g.tensors[i], tensor(&g, name)->data);
         if (strcmp(g.tensors[i].format->name, "mxfp4") != 0) /* those in the file exceed f32's range */
-            check_product(e, &g.tensors[i], tensor(&g, name)->data);
+            for (int by_row = 0; by_row < 2; by_row++)
+                check_product(e, by_row, &g.tensors[i], tensor(&g, name)->data);
         formats++;
     }
     assert_int_equal(formats, 13);
