@@ -52,8 +52,8 @@ static inline bool combine_idempotent(enum ir_op_kind op) {
 }
 /* True when x op `element` is x, bit for bit, for all x that are results of the op from `element` on. */
 bool combine_neutral(const struct combine *c, const void *element);
-/* The element from which a combination of any values has the bits of that of the values alone, in up to eight bytes; false where
-   none is known: only ops and types with loops of their own have one. */
+/* The element from which a combination of any values has the bits of that of the values alone, in up to eight bytes; false
+   where none is known: only ops and types with loops of their own have one. */
 bool combine_start(const struct combine *c, void *element);
 
 /* ---- minimum and maximum ------------------------------------------------------------------------- */

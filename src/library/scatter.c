@@ -13,7 +13,7 @@
 
 enum {
     SCATTER_BYTES_PER_TASK = 1 << 16,
-    SCATTER_PRIVATE_BYTES = 1 << 15,  /* of a private copy at most, so that it stays in the L1 cache */
+    SCATTER_PRIVATE_BYTES = 1 << 15,   /* of a private copy at most, so that it stays in the L1 cache */
     SCATTER_PRIVATE_UPDATES = 1 << 14, /* of a task with a private copy at least, */
     SCATTER_PRIVATE_REUSE = 8          /* and so many times the elements of the copy */
 };

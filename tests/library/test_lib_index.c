@@ -40,7 +40,8 @@ static struct lib_match scatter(const struct indexing *x, const char *type, cons
                     "  }) : (tensor<%s%s>, tensor<%s%s>, tensor<%s%s>) -> tensor<%s%s>\n"
                     "  return %%r : tensor<%s%s>\n}\n",
                     x->base, type, x->indices, index, x->packed, type, x->base, type, x->numbers,
-                    sorted ? ", indices_are_sorted = true" : "", type, type, body, x->base, type, x->indices, index, x->packed, type, x->base, type, x->base, type)});
+                    sorted ? ", indices_are_sorted = true" : "", type, type, body, x->base, type, x->indices, index, x->packed,
+                    type, x->base, type, x->base, type)});
 }
 
 static void gather(const struct indexing *x, const char *type, const char *index) {
@@ -61,18 +62,26 @@ static void test_scatter_sorted(void **state) {
     (void)state;
     static const struct indexing shapes[] = {
         {"9x7x", "400x1x", "400x7x",
-         "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1", NULL},
+         "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1",
+         NULL},
         {"9x3000x", "40x1x", "40x3000x",
-         "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1", NULL},
+         "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1",
+         NULL},
         {"12x4000x", "30x1x", "30x3x4000x",
          "update_window_dims = [1, 2], scatter_dims_to_operand_dims = [0], index_vector_dim = 1", NULL},
-        {"9x5000x", "40x1x", "40x9x", "update_window_dims = [1], inserted_window_dims = [1], "
-         "scatter_dims_to_operand_dims = [1], index_vector_dim = 1", NULL},
-        {"1x9x8000x", "30x1x", "30x1x8000x", "update_window_dims = [1, 2], inserted_window_dims = [1], "
-         "scatter_dims_to_operand_dims = [1], index_vector_dim = 1", NULL},
-        {"30x", "60000x1x", "60000x", "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1", NULL},
+        {"9x5000x", "40x1x", "40x9x",
+         "update_window_dims = [1], inserted_window_dims = [1], "
+         "scatter_dims_to_operand_dims = [1], index_vector_dim = 1",
+         NULL},
+        {"1x9x8000x", "30x1x", "30x1x8000x",
+         "update_window_dims = [1, 2], inserted_window_dims = [1], "
+         "scatter_dims_to_operand_dims = [1], index_vector_dim = 1",
+         NULL},
+        {"30x", "60000x1x", "60000x", "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1",
+         NULL},
         {"9x7x", "0x1x", "0x7x",
-         "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1", NULL},
+         "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1",
+         NULL},
     };
     static const char *const ops[] = {NULL, "add", "subtract"};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
@@ -88,19 +97,22 @@ static void test_scatter_privatised(void **state) {
         int64_t copies;
     } shapes[] = {
         {{"6x2x", "60000x1x", "60000x2x",
-          "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1", NULL},
-         7},
-        {{"2x3x", "40000x2x", "40000x", "inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1",
+          "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1",
           NULL},
+         7},
+        {{"2x3x", "40000x2x", "40000x",
+          "inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1", NULL},
          2},
-        {{"4000x", "40000x1x", "40000x", "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1", NULL},
+        {{"4000x", "40000x1x", "40000x", "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1",
+          NULL},
          1},
     };
     static const struct {
         const char *type, *op;
         int64_t bytes; /* 0: not privatised */
-    } bodies[] = {{"f32", "add", 4},     {"f64", "add", 8},     {"i32", "add", 4},  {"ui32", "add", 4},  {"f32", "maximum", 4},
-                  {"f64", "minimum", 8}, {"i32", "minimum", 4}, {"bf16", "add", 0}, {"f32", "subtract", 0}, {"f32", NULL, 0}};
+    } bodies[] = {{"f32", "add", 4},      {"f64", "add", 8},     {"i32", "add", 4},     {"ui32", "add", 4},
+                  {"f32", "maximum", 4},  {"f64", "minimum", 8}, {"i32", "minimum", 4}, {"bf16", "add", 0},
+                  {"f32", "subtract", 0}, {"f32", NULL, 0}};
     static const int64_t elements[] = {12, 6, 4000};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (size_t b = 0; b < sizeof bodies / sizeof *bodies; b++) {
