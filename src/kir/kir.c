@@ -84,6 +84,37 @@ int64_t kir_grid_extent(const struct kir *k) {
     return KIR_IS(grid) ? kir_get(k, grid)->imm : 1;
 }
 
+/* How often the nodes of a block run, at most, or `most`. */
+static int64_t block_runs(const struct kir *k, kir_block b, int64_t most) {
+    int64_t runs = 1;
+    for (kir_val v; KIR_IS(v = kir_block_get(k, b)->owner); b = kir_block_get(k, b)->parent) {
+        const struct kir_node *n = kir_get(k, v);
+        int64_t extent = n->op == KIR_IF ? 1 : n->op == KIR_LOOP ? n->imm : most;
+        if (n->op == KIR_LOOP && KIR_IS(n->arg[0]))
+            extent = kir_get(k, n->arg[0])->hi;
+        if (extent <= 0)
+            return 0;
+        if (__builtin_mul_overflow(runs, extent, &runs) || runs > most)
+            return most;
+    }
+    return runs;
+}
+
+int64_t kir_read_elements(const struct kir *k, uint32_t buffer) {
+    int64_t count = k->buffers.v[buffer].count, read = 0;
+    for (uint32_t i = 1; i < k->nodes.n && read < count; i++) {
+        const struct kir_node *n = &k->nodes.v[i];
+        bool whole = n->op == KIR_COPY_ASYNC ? kir_copy_from(n) == buffer
+                     : n->op == KIR_COPY_TENSOR ? k->maps.v[n->imm].buffer == buffer
+                                                : n->op == KIR_TLOAD && n->of == buffer;
+        if (!whole && !(n->op == KIR_LOAD && n->of == buffer && n->block.i))
+            continue;
+        int64_t runs = whole ? count : block_runs(k, n->block, count);
+        read = runs < count - read ? read + runs : count;
+    }
+    return read;
+}
+
 uint32_t kir_param_count(const struct kir *k) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < k->buffers.n; i++)

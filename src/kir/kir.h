@@ -188,6 +188,8 @@ static inline struct kir_block_data *kir_block_get(const struct kir *k, kir_bloc
 /* The GRID loop (always the last node of the body); none when the kernel has one iteration. */
 kir_val kir_grid(const struct kir *k);
 int64_t kir_grid_extent(const struct kir *k); /* 1 when there is none */
+/* Elements of a parameter that the kernel reads, at most: never more than it has. */
+int64_t kir_read_elements(const struct kir *k, uint32_t buffer);
 /* Parameters: the buffers that are not scratch. */
 uint32_t kir_param_count(const struct kir *k);
 

@@ -520,7 +520,8 @@ static double estimate(const struct lower *l, const struct lowered_kernel *k) {
     double bytes = 0, elements = 1;
     for (uint32_t i = 0; i < k->kernel->buffers.n; i++) {
         const struct kir_buffer *b = &k->kernel->buffers.v[i];
-        bytes += b->role == KIR_SCRATCH ? 0 : (double)b->count * ir_dtype_get(b->dtype)->bytes;
+        int64_t count = b->role == KIR_SCRATCH ? 0 : b->role == KIR_IN ? kir_read_elements(k->kernel, i) : b->count;
+        bytes += (double)count * ir_dtype_get(b->dtype)->bytes;
     }
     if (k != l->out) /* a prologue that packs an operand */
         return bytes / l->target->memory_rate;

@@ -80,6 +80,28 @@ static void test_placement(void **state) {
     SAME(kir_grid(k), i);
 }
 
+/* What a kernel reads of a buffer is no more than the buffer has, nor than its loops allow. */
+static void test_read_elements(void **state) {
+    struct kir *k = ((struct fixture *)*state)->k;
+    uint32_t table = kir_param(k, KIR_IN, IR_F32_T, 1 << 20), rows = kir_param(k, KIR_IN, IR_I32_T, 8);
+    uint32_t whole = kir_param(k, KIR_IN, IR_F32_T, 100), out = kir_param(k, KIR_OUT, IR_F32_T, 8 * 64);
+    kir_val i = kir_loop(k, KIR_GRID, 8, 0);
+    kir_val row = kir_typed(k, KIR_CONVERT, 0, KIR_I64, kir_load(k, rows, i));
+    kir_val to = kir_op2(k, KIR_MIN, 0, kir_op2(k, KIR_MAX, 0, row, kir_i64(k, 0)), kir_i64(k, 63));
+    kir_val j = kir_loop_to(k, KIR_SERIAL, to, 0), l = kir_loop(k, KIR_SERIAL, 1000, 0);
+    kir_load(k, whole, rest(k, l, 100));
+    kir_close(k);
+    kir_if(k, kir_cmp(k, KIR_LT, 0, j, row));
+    kir_store(k, out, add(k, mul(k, i, 64), j), kir_load(k, table, j));
+    kir_close(k);
+    kir_close(k);
+    kir_close(k);
+    assert_int_equal(kir_read_elements(k, table), 8 * 63);
+    assert_int_equal(kir_read_elements(k, rows), 8);
+    assert_int_equal(kir_read_elements(k, whole), 100);
+    assert_int_equal(kir_read_elements(k, out), 0);
+}
+
 static void test_equal_values(void **state) {
     struct fixture *f = *state;
     struct kir *k = f->k;
@@ -295,7 +317,7 @@ static void test_neutral(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(test_placement), TEST(test_equal_values), TEST(test_goto), TEST(test_flow),
+        TEST(test_placement), TEST(test_read_elements), TEST(test_equal_values), TEST(test_goto), TEST(test_flow),
         TEST(test_index),     TEST(test_linear),       TEST(test_folding), TEST(test_neutral),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
