@@ -477,9 +477,9 @@ typedef struct hilo_stats {
     uint64_t temp_bytes;    /* between inputs and outputs; the scratch of further threads is not counted */
     uint64_t planned_peak_bytes; /* inputs, outputs, constants and temporaries together, without alias_bytes */
     double flops, bytes_accessed; /* arithmetic operations; what ops read and write. Loops count once */
-    uint64_t packs;         /* kernels of runs that packed an operand of a product or convolution. Constants are packed once, by
-                               hilo_compile; arguments marked as unchanged, by the first run that brings the buffer */
-    uint32_t init_steps;    /* of the steps, those that hilo_compile runs, or the first run that brings such a buffer */
+    uint64_t packs;         /* kernels of runs that packed an operand of a product or convolution: of a constant of 1 MB or more
+                               in the first run, and once more to keep it; of an unchanged argument when its buffer is new */
+    uint32_t init_steps;    /* of the steps, those that do not run each time */
     uint64_t sent_bytes, messages; /* of runs by several processes: what collectives sent from one process to another */
     uint64_t transfers, transferred_bytes; /* steps of runs that copied between the host and a GPU; inputs are not counted */
     uint64_t scratch_bytes; /* of temp_bytes: what one kernel needs for itself, such as packed operands */

@@ -38,7 +38,8 @@ hilo_executable *rt_executable_share(hilo_executable *exe) {
         .on_device = base->on_device, .device_constants = base->device_constants,
         .in_block = {base->in_block[PLAN_HOST], base->in_block[PLAN_DEVICE]},
         .in_arguments = base->in_arguments, .in_results = base->in_results, .in_init = base->in_init,
-        .init_memory = base->init_memory, .packed = base->packed, .inputs = base->inputs, .outputs = base->outputs,
+        .init_memory = base->init_memory, .deferral = base->deferral, .packed = base->packed,
+        .inputs = base->inputs, .outputs = base->outputs,
         .specialise_level = -1, .about = base->about, .cached = HILO_CACHED_MEMORY};
     rt_executable_retain(base);
     atomic_init(&share->refs, 1);

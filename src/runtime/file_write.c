@@ -352,7 +352,7 @@ static void hash_constant(struct hash *h, const char *p, size_t n) {
     hash_blocks(h, last, n + padding(n) - whole);
 }
 
-static hilo_status write_file(struct writer *w, uint64_t most, hilo_write_fn write, void *user) {
+static hilo_status write_file(struct writer *w, uint64_t most, hilo_write_fn write, void *user, struct diag_list *d) {
     put_table(w);
     if (w->out.failed)
         return HILO_RESOURCE_EXHAUSTED;
@@ -364,6 +364,8 @@ static hilo_status write_file(struct writer *w, uint64_t most, hilo_write_fn wri
     }
     if (head.bytes > most)
         return HILO_OUT_OF_RANGE;
+    if (w->skipped && w->exe->deferral)
+        HILO_TRY(rt_run_init((hilo_executable *)(uintptr_t)w->exe, true, d)); /* what is written */
     struct hash h = {{0, 0}};
     size_t hashed = offsetof(struct rt_file_head, key);
     if (w->key)
@@ -404,7 +406,7 @@ hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, uint64
         status = HILO_RESOURCE_EXHAUSTED;
     a.recover = NULL;
     if (status == HILO_OK)
-        status = write_file(&w, most, write, user);
+        status = write_file(&w, most, write, user, d);
     strbuf_free(&w.out);
     arena_free(&a);
     return status;

@@ -80,14 +80,16 @@ static void find_segments(hilo_executable *exe) {
 /* In memory of its own, outside of a run. */
 static hilo_status init_constants(hilo_executable *exe, struct diag_list *d) {
     const struct plan *p = &exe->plan;
-    hilo_execute_options o;
-    hilo_execute_options_init(&o);
     if (exe->foreign || !p->nsections || !p->sections->nsteps)
         return HILO_OK;
     void *memory;
     HILO_TRY(rt_memory_alloc(exe->client, exe->on_device, p->sections->bytes, "what is computed of constants", d, &memory));
     exe->init_memory = memory;
-    return rt_run_init(exe, &o, d);
+    HILO_TRY(rt_defer(exe));
+    for (uint32_t i = 0; i < p->sections->nsteps; i++)
+        if (!rt_is_deferred(exe, i))
+            return rt_run_init(exe, false, d);
+    return HILO_OK;
 }
 
 hilo_status rt_executable_ready(hilo_executable *exe, struct diag_list *d) {

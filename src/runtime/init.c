@@ -50,6 +50,7 @@ void rt_packed_drop_buffer(hilo_client *client, const hilo_buffer *buffer) {
 void rt_init_free(hilo_executable *exe) {
     if (exe->packed)
         packed_drop(exe->client, 0, exe->packed, exe->plan.nsections);
+    rt_defer_free(exe);
     if (exe->init_memory)
         rt_memory_free(exe->client, exe->on_device, exe->init_memory, exe->plan.sections->bytes);
     rt_memory_free(exe->client, true, exe->device_constants, exe->plan.device_constants);
@@ -132,14 +133,24 @@ void run_release_init(struct run *r) {
     }
 }
 
-hilo_status run_init_constants(struct run *r) {
-    const struct plan_init *s = r->plan->sections;
+/* Those that are not deferred. */
+static hilo_status run_prompt(struct run *r) {
+    uint32_t n = r->plan->sections->nsteps;
+    for (uint32_t i = 0, end; i < n; i = end + 1) {
+        for (end = i; end < n && !rt_is_deferred(r->exe, end);)
+            end++;
+        HILO_TRY(run_steps(r, i, end));
+    }
+    return HILO_OK;
+}
+
+hilo_status run_init_constants(struct run *r, bool deferred) {
     r->frame = frame_get(r);
     if (!r->frame)
         return HILO_RESOURCE_EXHAUSTED;
     hilo_status status = frame_bind_memory(r);
     if (status == HILO_OK)
-        status = run_steps(r, 0, s->nsteps);
+        status = deferred ? run_deferred(r) : run_prompt(r);
     frame_release_block(r);
     return status;
 }

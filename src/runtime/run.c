@@ -244,10 +244,13 @@ static hilo_status run_plan(struct run *r, hilo_buffer *const *inputs) {
         status = run_init(r, inputs);
     }
     if (status == HILO_OK)
+        status = run_defer_begin(r);
+    if (status == HILO_OK)
         status = run_steps(r, r->plan->ninit, r->plan->nsteps);
     launch_fail(r, status);
     launch_abandon(r->launch, r->process); /* before its memory is free */
     run_release_init(r);
+    run_defer_end(r);
     r->pending.all |= r->exe->on_device && (r->o->timing || status != HILO_OK || timed);
     hilo_status waited = step_wait(r); /* the frame's memory is free for the next run */
     gpu_event_free(r->client->gpu, r->pending.event);
@@ -385,10 +388,12 @@ static void begin(struct run *r, hilo_executable *exe, const hilo_execute_option
     r->al = (hilo_allocator){meter_realloc, &r->meter};
 }
 
-hilo_status rt_run_init(hilo_executable *exe, const hilo_execute_options *o, struct diag_list *d) {
+hilo_status rt_run_init(hilo_executable *exe, bool deferred, struct diag_list *d) {
     struct run r;
-    begin(&r, exe, o, d, 0);
-    hilo_status status = run_init_constants(&r);
+    hilo_execute_options o;
+    hilo_execute_options_init(&o);
+    begin(&r, exe, &o, d, 0);
+    hilo_status status = run_init_constants(&r, deferred);
     pthread_mutex_lock(&exe->lock);
     put_frame(&r);
     pthread_mutex_unlock(&exe->lock);

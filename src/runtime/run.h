@@ -2,7 +2,7 @@
  *
  *   run.c     hilo_execute: inputs, outputs, statistics       step.c    the loop over a plan's steps
  *   frame.c   memory that successive runs share               hooks.c   hooks of the reference evaluator
- *   init.c    init steps                                launch.c  several processes, what they exchange
+ *   init.c    init steps; defer.c   those of large constants  launch.c  several processes, what they exchange
  *   step_device.c   steps on a GPU */
 #ifndef HILO_RUNTIME_RUN_H
 #define HILO_RUNTIME_RUN_H
@@ -88,6 +88,7 @@ struct run {
     uint64_t packs;           /* kernels that packed */
     uint64_t transfers, transferred_bytes;
     struct run_transfers pending;
+    char *area;               /* where init steps that are left to the first run write; NULL = this is another one */
 };
 
 /* A frame from the executable or a new one; NULL when memory is exhausted. frame_put keeps it. */
@@ -106,8 +107,16 @@ hilo_status run_steps(struct run *r, uint32_t from, uint32_t to);
    run_release_init ends that. */
 hilo_status run_init(struct run *r, hilo_buffer *const *inputs);
 void run_release_init(struct run *r);
-/* Runs those of constants, into exe->init_memory. */
-hilo_status run_init_constants(struct run *r);
+/* Runs those of constants, into exe->init_memory: those that are deferred, or the others. */
+hilo_status run_init_constants(struct run *r, bool deferred);
+/* Of a first run: deferred init steps will run before the steps that need them, into an area of the run, which ends with
+   run_defer_end. Else they run, unless they have. Memory and arguments are bound. */
+hilo_status run_defer_begin(struct run *r);
+/* Runs those that a step, or the group that begins there, needs. Where r->area is there. */
+hilo_status run_defer_needs(struct run *r, uint32_t step);
+void run_defer_end(struct run *r);
+/* Has all of them write what is kept. */
+hilo_status run_deferred(struct run *r);
 /* Runs a routine on these buffers, of which the first `nin` are operands; v is in the host's memory. */
 hilo_status step_host_routine(struct run *r, const struct lib_match *x, void **v, uint32_t nin, void *scratch);
 /* Enqueues one that a library of the device computes; where that is missing or cannot, it runs on the host, with transfers. */

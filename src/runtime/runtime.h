@@ -8,7 +8,7 @@
  *   executable.c   executables: inputs, outputs, statistics                      specialise.c   those of unknown sizes
  *   internal.c     what internal.h reads of them
  *   run.c          hilo_execute: checks, donation; run.h lists the other parts of a run
- *   init.c         what is computed once, of constants and of unchanged arguments
+ *   init.c         what is computed once, of constants and of unchanged arguments; defer.c   not before it is needed
  *   pool.c         the client's threads                          cache.c   memory that is used again
  *   text.c         values as text                                file_write.c, file_read.c   .hilo files
  *   store.c        the compile cache                       device.c   the client's GPU: values and code there
@@ -217,6 +217,7 @@ struct hilo_executable {
     struct rt_guard guard;
     struct rt_patches *in_init; /* by section of the plan's init steps */
     char *init_memory;          /* of the first section, once its steps have run; on the device if the plan is */
+    struct rt_deferral *deferral; /* of init steps to runs; NULL = none is deferred */
     void *device_constants;     /* of the plan, there */
     struct rt_packed **packed;  /* of the others, what is kept; guarded by the client's lock */
     struct rt_port *inputs, *outputs; /* plan.narguments, plan.nresults */
@@ -259,8 +260,12 @@ hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, 
 hilo_status rt_executable_link_processor(hilo_executable *exe, const struct str *objects, uint32_t n, struct diag_list *d);
 /* Once the plan is there: prepares its runs, and runs the init steps of constants. Needs the arena's recovery point. */
 hilo_status rt_executable_ready(hilo_executable *exe, struct diag_list *d);
-/* Runs the init steps of constants, into exe->init_memory. */
-hilo_status rt_run_init(hilo_executable *exe, const hilo_execute_options *o, struct diag_list *d);
+/* Runs the init steps of constants, into exe->init_memory: those that are deferred, unless they have run, or the others. */
+hilo_status rt_run_init(hilo_executable *exe, bool deferred, struct diag_list *d);
+/* Finds those that are left to runs (defer.c). Needs the arena's recovery point. */
+hilo_status rt_defer(hilo_executable *exe);
+void rt_defer_free(hilo_executable *exe);
+bool rt_is_deferred(const hilo_executable *exe, uint32_t step); /* an init step of constants */
 void rt_frames_free(hilo_executable *exe);
 /* Frees what init steps wrote. */
 void rt_init_free(hilo_executable *exe);

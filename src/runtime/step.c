@@ -365,6 +365,8 @@ hilo_status run_steps(struct run *r, uint32_t from, uint32_t to) {
             return diag_error(r->d, HILO_ABORTED, "the run was stopped: %s", failed ? failed : "another process has failed");
         if (s->nuses && !plan_on_device(p, s) && !plan_is_transfer(p, s))
             HILO_TRY(step_wait_for(r, s, v));
+        if (r->area && i >= p->ninit)
+            HILO_TRY(run_defer_needs(r, i));
         if (s->kind >= PLAN_TEST) {
             i = step_next(r, s, v, i);
             continue;
