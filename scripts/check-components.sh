@@ -29,7 +29,7 @@ includes | sort | awk '
         next
     }
     FILENAME == "docs/ARCHITECTURE.md" {
-        if (match($0, /^\| `(src\/)?[a-z]+\/` /)) {
+        if (match($0, /^\| `(src\/)?[a-z0-9]+\/` /)) {
             name = substr($0, RSTART + 3, RLENGTH - 6)
             sub(/^src\//, "", name)
             described[name] = 1

@@ -1,9 +1,10 @@
-/* Machine code from the kernel IR, by LLVM: the only component that uses LLVM, which is opened (dlopen) at the first
- * compilation.
+/* Machine code from the kernel IR, by LLVM, or by hilo's own code generator (src/x86) in a fraction of the time. This is the
+ * only component that uses LLVM, which is opened (dlopen) at the first compilation that needs it.
  *
  *   llvm.def, llvm.c   the functions of LLVM's C API that are used, found in the library
  *   target.c           the target of a compilation
  *   emit*.c            kernels as LLVM IR: explicit vectors, no pass pipeline
+ *   baseline.c         the same functions as LLVM's, by src/x86
  *   object.c           object files, assembly, LLVM text
  *   launch.c           how kernels are launched on GPUs
  *

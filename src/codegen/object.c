@@ -1,4 +1,5 @@
 /* Kernels to object files, assembly, or LLVM text. */
+#include "codegen/baseline.h"
 #include "codegen/emit.h"
 
 static void object_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
@@ -26,16 +27,8 @@ static hilo_status object_machine(const struct llvm *l, const struct target *t, 
     return *out ? HILO_OK : diag_error(d, HILO_UNAVAILABLE, "LLVM cannot generate code for %s", t->triple);
 }
 
-static void object_begin(struct emit *e, LLVMTargetMachineRef machine) {
+static void object_types(struct emit *e, LLVMContextRef c) {
     const struct llvm *l = e->l;
-    LLVMContextRef c = e->context = l->ContextCreate();
-    l->ContextSetDiagnosticHandler(c, object_diagnostic, e);
-    e->module = l->ModuleCreateWithNameInContext("hilo", c);
-    l->SetTarget(e->module, e->t->triple);
-    LLVMTargetDataRef layout = l->CreateTargetDataLayout(machine);
-    l->SetModuleDataLayout(e->module, layout);
-    l->DisposeTargetData(layout);
-    e->b = l->CreateBuilderInContext(c);
     e->i1 = l->IntTypeInContext(c, 1);
     e->i8 = l->IntTypeInContext(c, 8);
     e->i16 = l->IntTypeInContext(c, 16);
@@ -47,6 +40,19 @@ static void object_begin(struct emit *e, LLVMTargetMachineRef machine) {
     e->f32 = l->FloatTypeInContext(c);
     e->f64 = l->DoubleTypeInContext(c);
     e->ptr = l->PointerTypeInContext(c, 0);
+}
+
+static void object_begin(struct emit *e, LLVMTargetMachineRef machine) {
+    const struct llvm *l = e->l;
+    LLVMContextRef c = e->context = l->ContextCreate();
+    l->ContextSetDiagnosticHandler(c, object_diagnostic, e);
+    e->module = l->ModuleCreateWithNameInContext("hilo", c);
+    l->SetTarget(e->module, e->t->triple);
+    LLVMTargetDataRef layout = l->CreateTargetDataLayout(machine);
+    l->SetModuleDataLayout(e->module, layout);
+    l->DisposeTargetData(layout);
+    e->b = l->CreateBuilderInContext(c);
+    object_types(e, c);
     e->md_nontemporal = l->GetMDKindIDInContext(c, "nontemporal", sizeof "nontemporal" - 1);
     e->md_invariant = l->GetMDKindIDInContext(c, "invariant.load", sizeof "invariant.load" - 1);
     LLVMMetadataRef one = l->ValueAsMetadata(l->ConstInt(e->i32, 1, false));
@@ -161,14 +167,53 @@ static void object_emit(struct emit *e, const struct kir *const *kernels, uint32
 }
 
 bool cg_has_baseline(const struct target *t) {
-    (void)t;
-    return false;
+    return t->isa == TARGET_X86_64 && t->vector_bytes == 32 && target_has(t, "avx2") && target_has(t, "fma") &&
+           target_has(t, "bmi2") && target_has(t, "lzcnt") && target_has(t, "popcnt") && target_has(t, "f16c");
+}
+
+/* The kernels by hilo's own code generator, up to the object file. What it cannot do ends here, too. */
+static hilo_status object_baseline_emit(struct emit *e, const struct kir *const *kernels, uint32_t n, struct str *out) {
+    struct x86_module *volatile m = NULL;
+    jmp_buf recover;
+    e->arena.recover = &recover;
+    if (setjmp(recover))
+        return m && m->refused ? HILO_UNIMPLEMENTED
+                               : diag_error(e->d, HILO_RESOURCE_EXHAUSTED, "out of memory while generating code");
+    m = ARENA_NEW(&e->arena, struct x86_module);
+    x86_module_init(m, &e->arena);
+    e->context = baseline_context(m);
+    e->module = baseline_module(m);
+    e->b = baseline_builder(m);
+    object_types(e, e->context);
+    e->md_nontemporal = BASELINE_NONTEMPORAL;
+    e->md_invariant = BASELINE_INVARIANT;
+    for (uint32_t i = 0; i < n && e->status == HILO_OK; i++) {
+        emit_kernel(e, kernels[i]);
+        if (e->status == HILO_OK)
+            x86_function_end(m, m->f);
+    }
+    if (e->status == HILO_OK)
+        *out = x86_object(m);
+    return e->status;
+}
+
+static hilo_status object_baseline(const struct kir *const *kernels, uint32_t n, const struct target *t,
+                                   const hilo_allocator *al, struct diag_list *d, void **out, size_t *out_bytes) {
+    struct emit e = {.l = baseline_llvm(), .t = t, .d = d};
+    struct str object;
+    arena_init(&e.arena, *al, NULL);
+    hilo_status s = object_baseline_emit(&e, kernels, n, &object);
+    if (s == HILO_OK)
+        s = object_copy(&e, al, object.p, object.n, out, out_bytes);
+    arena_free(&e.arena);
+    return s;
 }
 
 hilo_status cg_compile(const struct kir *const *kernels, uint32_t n, const struct target *t, enum cg_tier tier,
                        enum cg_emit emit, const hilo_allocator *al, struct diag_list *d, void **out, size_t *out_bytes) {
     if (tier == CG_BASELINE)
-        return HILO_UNIMPLEMENTED;
+        return emit == CG_OBJECT && cg_has_baseline(t) ? object_baseline(kernels, n, t, al, d, out, out_bytes)
+                                                       : HILO_UNIMPLEMENTED;
     const struct llvm *l = llvm_get(d);
     LLVMTargetMachineRef machine;
     struct emit e = {.l = l, .t = t, .d = d, .blocks = t->isa == TARGET_NVPTX};

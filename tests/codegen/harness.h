@@ -25,6 +25,7 @@ enum { RIG_BUFFERS = 16, RIG_KERNELS = 256 };
 /* ---- random numbers (splitmix64) ------------------------------------------------------------- */
 
 static uint64_t harness_state = 1;
+static uint32_t harness_refused; /* kernels that the baseline tier does not compile */
 
 static inline uint64_t harness_random(void) {
     uint64_t z = harness_state += UINT64_C(0x9E3779B97F4A7C15);
@@ -237,34 +238,49 @@ static inline bool harness_needs_fma(const struct kir *const *kernels, uint32_t 
     return false;
 }
 
-/* Kernels, compiled together for each target that runs here, against the interpreter. */
+/* Kernels, compiled together, against the interpreter. False when the tier cannot compile them. */
+static inline bool harness_check_tier(const struct kir *const *kernels, uint32_t n, const struct target *target,
+                                      const char *name, enum cg_tier tier, const int64_t *indices) {
+    hilo_allocator al = mem_system_allocator();
+    struct diag_list d;
+    void *object;
+    size_t bytes;
+    struct rt_code *code;
+    diag_init(&d, al);
+    hilo_status s = cg_compile(kernels, n, target, tier, CG_OBJECT, &al, &d, &object, &bytes);
+    if (tier == CG_BASELINE && s == HILO_UNIMPLEMENTED)
+        return false;
+    harness_must(s, &d, kernels[0], name);
+    struct str text = {object, bytes};
+    harness_must(rt_code_load(&text, 1, 0, al, &d, &code), &d, kernels[0], name);
+    mem_free(&al, object, bytes);
+    for (uint32_t i = 0; i < n; i++) {
+        hilo_kernel_fn *fn = rt_code_find(code, kernels[i]->name);
+        assert_non_null(fn);
+        harness_run(kernels[i], name, fn, indices);
+    }
+    rt_code_free(code);
+    diag_clear(&d);
+    return true;
+}
+
+/* For each target that runs here, by each code generator that it has. */
 static inline void harness_check_all(const struct kir *const *kernels, uint32_t n, const int64_t *indices) {
     struct target targets[4];
     const char *names[4];
     uint32_t ntargets = harness_targets(targets, names);
-    hilo_allocator al = mem_system_allocator();
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    for (uint32_t i = 0; i < n; i++)
+        harness_must(kir_verify(kernels[i], &d), &d, kernels[i], "all");
+    diag_clear(&d);
     for (uint32_t t = 0; t < ntargets; t++) {
-        struct diag_list d;
-        void *object;
-        size_t bytes;
-        struct rt_code *code;
         if (!targets[t].fma && harness_needs_fma(kernels, n))
             continue;
-        diag_init(&d, al);
-        for (uint32_t i = 0; i < n; i++)
-            harness_must(kir_verify(kernels[i], &d), &d, kernels[i], names[t]);
-        harness_must(cg_compile(kernels, n, &targets[t], CG_OPTIMISED, CG_OBJECT, &al, &d, &object, &bytes), &d, kernels[0],
-                     names[t]);
-        struct str text = {object, bytes};
-        harness_must(rt_code_load(&text, 1, 0, al, &d, &code), &d, kernels[0], names[t]);
-        mem_free(&al, object, bytes);
-        for (uint32_t i = 0; i < n; i++) {
-            hilo_kernel_fn *fn = rt_code_find(code, kernels[i]->name);
-            assert_non_null(fn);
-            harness_run(kernels[i], names[t], fn, indices);
-        }
-        rt_code_free(code);
-        diag_clear(&d);
+        harness_check_tier(kernels, n, &targets[t], names[t], CG_OPTIMISED, indices);
+        if (cg_has_baseline(&targets[t]) && !harness_check_tier(kernels, n, &targets[t], "baseline", CG_BASELINE, indices))
+            for (uint32_t i = 0; i < n; i++)
+                harness_refused += !harness_check_tier(&kernels[i], 1, &targets[t], "baseline", CG_BASELINE, indices);
     }
 }
 

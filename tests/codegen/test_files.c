@@ -4,7 +4,7 @@
 #include <glob.h>
 
 /* What a processor cannot do, or the data does not let run, is left out. */
-static uint32_t check(const struct kir *k) {
+static uint32_t check(const struct kir *k, enum cg_tier tier) {
     struct target targets[4];
     const char *names[4];
     uint32_t ntargets = harness_targets(targets, names), compared = 0;
@@ -15,7 +15,7 @@ static uint32_t check(const struct kir *k) {
         size_t bytes;
         struct rt_code *code;
         diag_init(&d, al);
-        hilo_status s = cg_compile(&k, 1, &targets[t], CG_OPTIMISED, CG_OBJECT, &al, &d, &object, &bytes);
+        hilo_status s = cg_compile(&k, 1, &targets[t], tier, CG_OBJECT, &al, &d, &object, &bytes);
         if (s == HILO_OK) {
             struct str text = {object, bytes};
             harness_must(rt_code_load(&text, 1, 0, al, &d, &code), &d, k, names[t]);
@@ -33,7 +33,7 @@ static uint32_t check(const struct kir *k) {
     return compared;
 }
 
-static void test_file(const char *path, uint32_t *kernels, uint32_t *compared) {
+static void test_file(const char *path, uint32_t *kernels, uint32_t *compared, uint32_t *baseline) {
     hilo_allocator al = mem_system_allocator();
     jmp_buf recover;
     char *text = malloc(1 << 20);
@@ -54,7 +54,8 @@ static void test_file(const char *path, uint32_t *kernels, uint32_t *compared) {
             for (uint32_t i = 1; i < k->nodes.n; i++)
                 known &= k->nodes.v[i].op != KIR_MATH;
             *kernels += known;
-            *compared += known && check(k) > 0;
+            *compared += known && check(k, CG_OPTIMISED) > 0;
+            *baseline += known && check(k, CG_BASELINE) > 0;
         }
         kir_free(k);
         diag_clear(&d);
@@ -65,14 +66,19 @@ static void test_file(const char *path, uint32_t *kernels, uint32_t *compared) {
 static void test_kernels(void **state) {
     (void)state;
     glob_t files;
-    uint32_t kernels = 0, compared = 0;
+    uint32_t kernels = 0, compared = 0, baseline = 0;
+    struct target host;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(cg_target(NULL, &host, &d), HILO_OK);
     assert_int_equal(glob("tests/kir/*.kir", 0, NULL, &files), 0);
     for (size_t i = 0; i < files.gl_pathc; i++)
         if (!strstr(files.gl_pathv[i], "invalid"))
-            test_file(files.gl_pathv[i], &kernels, &compared);
+            test_file(files.gl_pathv[i], &kernels, &compared, &baseline);
     globfree(&files);
-    print_message("%u kernels, %u of them run\n", kernels, compared);
+    print_message("%u kernels, %u of them run, %u by the baseline tier\n", kernels, compared, baseline);
     assert_true(compared > 10 && 4 * compared >= 3 * kernels);
+    assert_true(!cg_has_baseline(&host) || 4 * baseline >= 3 * kernels);
 }
 
 int main(void) {

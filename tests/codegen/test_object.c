@@ -486,8 +486,7 @@ static void test_threads(void **state) {
 }
 
 /* Every allocation fails, one at a time: the error is returned, and nothing leaks. */
-static void test_exhaustion(void **state) {
-    (void)state;
+static void check_exhaustion(enum cg_tier tier) {
     struct harness_batch b = {.n = 0};
     const struct kir *k = micro_kernel(&b, IR_F32_T, 2, 16, 8);
     struct target t = machine_named(NULL);
@@ -501,7 +500,7 @@ static void test_exhaustion(void **state) {
         void *p = NULL;
         size_t n = 0;
         diag_init(&d, mem_system_allocator());
-        s = cg_compile(&k, 1, &t, CG_OPTIMISED, CG_OBJECT, &al, &d, &p, &n);
+        s = cg_compile(&k, 1, &t, tier, CG_OBJECT, &al, &d, &p, &n);
         struct str object = {p, n};
         if (s == HILO_OK)
             s = rt_code_load(&object, 1, 0, al, &d, &code);
@@ -515,6 +514,14 @@ static void test_exhaustion(void **state) {
     }
     assert_true(failures > 4);
     kir_free(b.v[0]);
+}
+
+static void test_exhaustion(void **state) {
+    (void)state;
+    struct target t = machine_named(NULL);
+    check_exhaustion(CG_OPTIMISED);
+    if (cg_has_baseline(&t))
+        check_exhaustion(CG_BASELINE);
 }
 
 int main(void) {
