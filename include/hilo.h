@@ -286,6 +286,16 @@ typedef enum hilo_backend {
                                installed is logged as a warning */
 } hilo_backend;
 
+/* What makes machine code. The results of both have the same bits. Where there is only LLVM (processors other than x86-64, and
+   those with AVX-512; GPUs; another target_cpu) each of these means OPTIMISED. */
+typedef enum hilo_tier {
+    HILO_TIER_AUTO,         /* HILO_TIER in the environment, if set. Else quick code at first; once runs of the executable have
+                               taken as long as LLVM is expected to take, a thread of the client makes optimised code in the
+                               background, which replaces the quick one between two kernels */
+    HILO_TIER_BASELINE,     /* hilo's own code generator, LLVM only for kernels that it does not support */
+    HILO_TIER_OPTIMISED     /* LLVM */
+} hilo_tier;
+
 typedef struct hilo_executable hilo_executable;
 
 typedef struct hilo_compile_options {
@@ -312,6 +322,7 @@ typedef struct hilo_compile_options {
                                 is for products of floats by a matrix of two or more lines, which are contiguous along the sum
                                 (weights as dot_general contracts their last dimension) and whole words where elements have 4
                                 bits. 0 (default) = they may */
+    hilo_tier tier;         /* default AUTO */
 } hilo_compile_options;
 
 HILO_FULL_API void hilo_compile_options_init_sized(hilo_compile_options *options, size_t struct_size);
@@ -333,10 +344,13 @@ HILO_FULL_API hilo_status hilo_compile_source(hilo_client *client, const void *b
 HILO_FULL_API hilo_status hilo_compile_file(hilo_client *client, const char *path, const hilo_module_options *module_options,
                                             const hilo_compile_options *options, hilo_executable **out);
 HILO_API void hilo_executable_release(hilo_executable *exe);
+/* Returns once the executable has optimised code, which it helps to make unless that was done or the executable was compiled to
+   keep its code. Runs may go on meanwhile. Fails with UNAVAILABLE without LLVM; the executable then runs as before. */
+HILO_API hilo_status hilo_executable_optimise(hilo_executable *exe);
 
 /* Writes the executable as a .hilo file: plan, machine code and constants, for processors with the features that it was
-   compiled for and for the same version of hilo. Steps that the reference evaluator runs are stored as text, which
-   libhilo-runtime cannot load. Fails with UNIMPLEMENTED for interpreted kernels. */
+   compiled for and for the same version of hilo. Calls hilo_executable_optimise first. Steps that the reference evaluator
+   runs are stored as text, which libhilo-runtime cannot load. Fails with UNIMPLEMENTED for interpreted kernels. */
 HILO_API hilo_status hilo_executable_serialize(const hilo_executable *exe, hilo_write_fn write, void *user);
 /* Loads an executable from memory, which is copied. A .hilo file is code: load only what you trust. Fails with DATA_LOSS for a
    damaged file; FAILED_PRECONDITION, with the reason, for one of another version or processor; UNIMPLEMENTED for one that
@@ -483,6 +497,9 @@ typedef struct hilo_stats {
     uint64_t sent_bytes, messages; /* of runs by several processes: what collectives sent from one process to another */
     uint64_t transfers, transferred_bytes; /* steps of runs that copied between the host and a GPU; inputs are not counted */
     uint64_t scratch_bytes; /* of temp_bytes: what one kernel needs for itself, such as packed operands */
+    uint32_t baseline_kernels, optimised_kernels; /* for the processor, by what made the code that runs use from now on */
+    uint32_t replaced_kernels; /* of these: had baseline code before, whose memory code_bytes counts as well */
+    uint64_t ir_bytes;      /* of memory that is kept to make optimised code; 0 once that is done */
 } hilo_stats;
 
 enum {

@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { LLVM_MAJOR = 19 };
 
@@ -25,6 +27,8 @@ static const struct llvm_function llvm_functions[] = {
 static const char *const llvm_targets[] = {"X86", "AArch64", "NVPTX"};
 static const char *const llvm_target_parts[] = {"TargetInfo", "Target", "TargetMC", "AsmPrinter"};
 
+enum { LLVM_END_SECONDS = 5 };
+
 /* The library is opened once for the process. */
 static struct {
     pthread_once_t once;
@@ -32,7 +36,12 @@ static struct {
     atomic_bool tried; /* it was begun */
     bool found;
     char why[256];
-} llvm_state = {.once = PTHREAD_ONCE_INIT};
+    pid_t pid;         /* of the process that opened it */
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t idle;
+    uint32_t users;    /* threads that compile */
+    bool ended;        /* the process is ending */
+} llvm_state = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER};
 
 static bool llvm_symbol(void *library, const char *name, void *to) {
     void *p = dlsym(library, name);
@@ -64,6 +73,22 @@ static void llvm_initialize_targets(void *library) {
         }
 }
 
+/* When the process ends, LLVM's own objects are destroyed, which a thread in the background may be using. Handlers run in the
+   reverse order of their registration, so this one, registered after those of the library, runs before them: nothing is begun
+   any more, and what is being compiled is waited for. A process that was forked has no such threads. */
+static void llvm_end(void) {
+    struct timespec until;
+    if (getpid() != llvm_state.pid)
+        return;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LLVM_END_SECONDS;
+    pthread_mutex_lock(&llvm_state.lock);
+    llvm_state.ended = true;
+    while (llvm_state.users && pthread_cond_timedwait(&llvm_state.idle, &llvm_state.lock, &until) == 0)
+        ;
+    pthread_mutex_unlock(&llvm_state.lock);
+}
+
 static void llvm_open(void) {
     atomic_store_explicit(&llvm_state.tried, true, memory_order_relaxed);
     void *library = llvm_library();
@@ -84,7 +109,10 @@ static void llvm_open(void) {
         return;
     }
     llvm_initialize_targets(library);
-    llvm_state.found = true;
+    llvm_state.pid = getpid();
+    llvm_state.found = atexit(llvm_end) == 0;
+    if (!llvm_state.found)
+        snprintf(llvm_state.why, sizeof llvm_state.why, "out of memory");
 }
 
 const struct llvm *llvm_get(struct diag_list *d) {
@@ -95,6 +123,24 @@ const struct llvm *llvm_get(struct diag_list *d) {
                "compiling needs LLVM %d as a shared library (Debian package libllvm19; HILO_LLVM_PATH names one elsewhere): %s",
                LLVM_MAJOR, llvm_state.why);
     return NULL;
+}
+
+const struct llvm *llvm_begin(struct diag_list *d) {
+    const struct llvm *l = llvm_get(d);
+    pthread_mutex_lock(&llvm_state.lock);
+    bool ended = llvm_state.ended;
+    llvm_state.users += l && !ended;
+    pthread_mutex_unlock(&llvm_state.lock);
+    if (l && ended)
+        diag_error(d, HILO_UNAVAILABLE, "the process is ending");
+    return ended ? NULL : l;
+}
+
+void llvm_done(void) {
+    pthread_mutex_lock(&llvm_state.lock);
+    if (--llvm_state.users == 0)
+        pthread_cond_broadcast(&llvm_state.idle);
+    pthread_mutex_unlock(&llvm_state.lock);
 }
 
 hilo_status cg_open(struct diag_list *d) {

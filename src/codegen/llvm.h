@@ -18,5 +18,8 @@ struct llvm {
 
 /* The table; NULL, saying why, when the library cannot be opened. Opens it once for the process; any thread. */
 const struct llvm *llvm_get(struct diag_list *d);
+/* The same for who compiles, until llvm_done: the process does not end meanwhile. NULL also when it is ending. */
+const struct llvm *llvm_begin(struct diag_list *d);
+void llvm_done(void);
 
 #endif

@@ -209,26 +209,32 @@ static hilo_status object_baseline(const struct kir *const *kernels, uint32_t n,
     return s;
 }
 
+static hilo_status object_compile(struct emit *e, const struct kir *const *kernels, uint32_t n, enum cg_emit emit,
+                                  const hilo_allocator *al, void **out, size_t *out_bytes) {
+    LLVMTargetMachineRef machine;
+    if (e->blocks && emit == CG_OBJECT)
+        emit = CG_ASSEMBLY;
+    HILO_TRY(object_machine(e->l, e->t, e->d, &machine));
+    arena_init(&e->arena, *al, NULL);
+    object_begin(e, machine);
+    object_emit(e, kernels, n, machine);
+    hilo_status s = e->status;
+    if (s == HILO_OK)
+        s = emit == CG_LLVM ? object_text(e, al, out, out_bytes) : object_code(e, machine, emit, al, out, out_bytes);
+    object_end(e);
+    e->l->DisposeTargetMachine(machine);
+    return s;
+}
+
 hilo_status cg_compile(const struct kir *const *kernels, uint32_t n, const struct target *t, enum cg_tier tier,
                        enum cg_emit emit, const hilo_allocator *al, struct diag_list *d, void **out, size_t *out_bytes) {
     if (tier == CG_BASELINE)
         return emit == CG_OBJECT && cg_has_baseline(t) ? object_baseline(kernels, n, t, al, d, out, out_bytes)
                                                        : HILO_UNIMPLEMENTED;
-    const struct llvm *l = llvm_get(d);
-    LLVMTargetMachineRef machine;
-    struct emit e = {.l = l, .t = t, .d = d, .blocks = t->isa == TARGET_NVPTX};
-    if (!l)
+    struct emit e = {.l = llvm_begin(d), .t = t, .d = d, .blocks = t->isa == TARGET_NVPTX};
+    if (!e.l)
         return HILO_UNAVAILABLE;
-    if (e.blocks && emit == CG_OBJECT)
-        emit = CG_ASSEMBLY;
-    HILO_TRY(object_machine(l, t, d, &machine));
-    arena_init(&e.arena, *al, NULL);
-    object_begin(&e, machine);
-    object_emit(&e, kernels, n, machine);
-    hilo_status s = e.status;
-    if (s == HILO_OK)
-        s = emit == CG_LLVM ? object_text(&e, al, out, out_bytes) : object_code(&e, machine, emit, al, out, out_bytes);
-    object_end(&e);
-    l->DisposeTargetMachine(machine);
+    hilo_status s = object_compile(&e, kernels, n, emit, al, out, out_bytes);
+    llvm_done();
     return s;
 }

@@ -52,6 +52,7 @@ struct build {
         uint32_t n, cap;
         uint32_t *slots, nslots; /* by hash: 1 + index; open addressing, at most half full */
     } kernels;
+    hilo_tier tier;    /* of the code; OPTIMISED where there is no baseline */
     struct code *code; /* where kernels' code is generated while the plan is built (code.h); NULL = it is not */
     struct opt opt;        /* for cloning */
     struct opt_ids buffer; /* by value: 1 + buffer */

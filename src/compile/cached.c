@@ -39,6 +39,11 @@ static void add_options(struct blake2 *b, const hilo_compile_options *o) {
     add_i64(b, o->batch_invariant);
 }
 
+hilo_tier compile_tier(const hilo_client *client, const hilo_compile_options *o) {
+    return o->tier == HILO_TIER_AUTO ? client->tier : o->tier;
+}
+
+
 /* This build, and what generated code depends on of this machine (target/target.h); false when the build is not known. */
 static bool add_here(struct blake2 *b, const hilo_client *client) {
     struct str build = rt_build_id();
@@ -129,6 +134,7 @@ static void make_key(struct cached *c, enum content of, const uint8_t content[RT
     add_i64(&b, of);
     blake2_add(&b, content, RT_KEY_BYTES);
     add_options(&b, c->o);
+    add_i64(&b, compile_tier(c->client, c->o) == HILO_TIER_BASELINE); /* else what is kept is optimised code */
     add_text(&b, rt_client_gpu_target(c->client));
     add_calibration(&b, c->client);
     blake2_end(&b, c->key);
@@ -148,6 +154,22 @@ static void key_of_module(struct cached *c, const hilo_module *module) {
         make_key(c, CONTENT_TEXT, content);
     }
     strbuf_free(&text);
+}
+
+hilo_executable *cached_get(hilo_client *client, const uint8_t *key, hilo_tier tier) {
+    hilo_executable *exe = rt_store_get(client, key);
+    struct diag_list d;
+    diag_init(&d, client->al);
+    if (exe && tier == HILO_TIER_OPTIMISED && rt_tier_up(exe, &d) != HILO_OK) { /* it cannot be compiled to that */
+        hilo_executable_release(exe);
+        exe = NULL;
+    }
+    diag_clear(&d);
+    return exe;
+}
+
+static hilo_executable *find(const struct cached *c) {
+    return c->on ? cached_get(c->client, c->key, compile_tier(c->client, c->o)) : NULL;
 }
 
 /* ---- compiling ------------------------------------------------------------------------------- */
@@ -221,7 +243,7 @@ hilo_executable *cached_find(hilo_client *client, struct str bytes, const hilo_c
     struct cached c = {client, o, NULL, .on = false};
     if (is_wanted(&c))
         key_of_bytes(&c, bytes);
-    return c.on ? rt_store_get(client, c.key) : NULL;
+    return find(&c);
 }
 
 hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_compile_options *options, hilo_executable **out) {
@@ -235,7 +257,7 @@ hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_co
     diag_init(&d, client->al);
     if (is_wanted(&c) && module->client == client)
         key_of_module(&c, module);
-    hilo_executable *exe = c.on ? rt_store_get(client, c.key) : NULL;
+    hilo_executable *exe = find(&c);
     hilo_status status = exe ? HILO_OK : compile_and_keep(&c, module, &exe);
     return finish(&c, begin, status, exe, out);
 }
@@ -253,7 +275,7 @@ static hilo_status compile_bytes(struct cached *c, struct file *f, const hilo_mo
     c->d->first_line = mo->first_line;
     if (is_wanted(c) && !mo->skip_verify) /* a hit implies that the program is valid */
         key_of_bytes(c, f->text);
-    hilo_executable *exe = c->on ? rt_store_get(c->client, c->key) : NULL;
+    hilo_executable *exe = find(c);
     *out = exe;
     return exe ? HILO_OK : read_and_compile(c, f, mo, out);
 }

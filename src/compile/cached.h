@@ -22,6 +22,10 @@ hilo_status compile_module(hilo_client *client, hilo_module *module, const hilo_
    options, which are copied to the arena: specialise.c. */
 void specialise_later(hilo_executable *exe, const hilo_compile_options *o);
 
+/* The tier of these options: where they leave it to the client, that of its environment: cached.c. */
+hilo_tier compile_tier(const hilo_client *client, const hilo_compile_options *o);
+/* What has this key in the compile cache, with optimised code where `tier` is that; NULL where there is nothing. */
+hilo_executable *cached_get(hilo_client *client, const uint8_t *key, hilo_tier tier);
 /* What was compiled before of a program of these bytes, with these options; NULL where that is nothing. */
 hilo_executable *cached_find(hilo_client *client, struct str bytes, const hilo_compile_options *o);
 /* Name and cost of a program: about.c. Memory: `a`. */

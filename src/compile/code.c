@@ -1,10 +1,11 @@
 /* Machine code for a plan's kernels: objects, made in batches by several threads while the plan is built, and loaded as one
-   piece. */
+   piece. Kernels that the baseline generator does not support are optimised by LLVM, the others later (tier.c) or never. */
 #include "compile/code.h"
 
 #ifdef HILO_HAVE_LLVM
 #include "codegen/codegen.h"
 #include "external/nvjitlink.h"
+#include "compile/tier.h"
 #include "runtime/runtime.h"
 
 #include <pthread.h>
@@ -14,18 +15,25 @@ enum {
     CODE_THREADS = 16,
     CODE_WORTH = 4,    /* kernels for a GPU that are worth a thread */
     CODE_BATCH = 256,  /* kernels for each thread that are lowered before all code is generated and their IR freed */
-    CODE_COST = 1600   /* nodes of a batch: some 20 ms, many times what a batch takes by itself */
+    CODE_COST = TIER_BATCH
 };
 
-/* Kernels that a thread compiles to an object. */
+enum { CODE_TIERS = 2 };
+
+/* Kernels that a thread compiles to objects. */
 struct batch {
     struct batch *next;
-    const struct kir **kernels;
+    struct plan_kernel **kernels;
+    const struct kir **some;    /* room for those of a tier */
     const struct target *target;
     const hilo_allocator *al;
     struct diag_list d;
-    void *object, *cubin; /* cubin: of an object of PTX */
-    size_t bytes, cubin_bytes;
+    struct {
+        void *object;
+        size_t bytes;
+    } made[CODE_TIERS];         /* by enum cg_tier; nothing of one without kernels */
+    void *cubin;                /* of an object of PTX */
+    size_t cubin_bytes;
     uint32_t n;
     bool wants_cubin;
     hilo_status status;
@@ -46,7 +54,7 @@ struct code {
     uint32_t done;     /* kernels of the build that have code */
     uint32_t seen;     /* that are in a batch or in `waiting` */
     struct code_kernels {
-        const struct kir **v; /* in the build's arena */
+        struct plan_kernel **v; /* in the build's arena */
         uint32_t n, cap;
         uint64_t cost;
         const struct target *target;
@@ -54,16 +62,54 @@ struct code {
     struct code_objects {
         struct str *v; /* in the executable's arena */
         uint32_t n, cap;
-    } objects[CODE_UNITS], cubins; /* cubins: of those for a GPU, while all have one */
+    } objects[CODE_UNITS], baseline, cubins; /* baseline: for the processor; cubins: of those for a GPU, while all have one */
+    hilo_tier tier;
+    struct tier_kernels later; /* which optimised code may follow for; with their IR */
     bool wants_cubins;
     hilo_status status;
     const char *why;
 };
 
+/* Compiles those of the batch's kernels that are of a tier. */
+static hilo_status compile_tier(struct batch *x, enum cg_tier tier) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < x->n; i++)
+        if ((atomic_load(&x->kernels[i]->tier) == PLAN_BASELINE) == (tier == CG_BASELINE))
+            x->some[n++] = x->kernels[i]->kir;
+    return n ? cg_compile(x->some, n, x->target, tier, CG_OBJECT, x->al, &x->d, &x->made[tier].object, &x->made[tier].bytes)
+             : HILO_OK;
+}
+
+/* Leaves those kernels to LLVM that the baseline generator refuses. */
+static hilo_status refuse_kernels(struct batch *x) {
+    for (uint32_t i = 0; i < x->n; i++) {
+        void *object = NULL;
+        size_t bytes = 0;
+        const struct kir *k = x->kernels[i]->kir;
+        hilo_status status = cg_compile(&k, 1, x->target, CG_BASELINE, CG_OBJECT, x->al, &x->d, &object, &bytes);
+        mem_free(x->al, object, bytes);
+        if (status == HILO_UNIMPLEMENTED)
+            atomic_store(&x->kernels[i]->tier, PLAN_OPTIMISED);
+        else
+            HILO_TRY(status);
+    }
+    return HILO_OK;
+}
+
+static hilo_status compile_tiers(struct batch *x) {
+    hilo_status status = compile_tier(x, CG_BASELINE);
+    if (status == HILO_UNIMPLEMENTED) {
+        HILO_TRY(refuse_kernels(x));
+        status = compile_tier(x, CG_BASELINE);
+    }
+    return status == HILO_OK ? compile_tier(x, CG_OPTIMISED) : status;
+}
+
 static void compile_batch(struct batch *x) {
-    x->status = cg_compile(x->kernels, x->n, x->target, CG_OPTIMISED, CG_OBJECT, x->al, &x->d, &x->object, &x->bytes);
+    x->status = compile_tiers(x);
     if (x->status == HILO_OK && x->wants_cubin) /* where that fails there is none */
-        (void)ext_cubin((struct str){x->object, x->bytes}, x->target->name, x->al, &x->d, &x->cubin, &x->cubin_bytes);
+        (void)ext_cubin((struct str){x->made[CG_OPTIMISED].object, x->made[CG_OPTIMISED].bytes}, x->target->name, x->al, &x->d,
+                        &x->cubin, &x->cubin_bytes);
 }
 
 /* The first batch that no thread has; NULL = there is none. Helpers wait for it. */
@@ -113,7 +159,8 @@ static void end_helpers(struct code *c, bool compiles) {
 static void free_batches(struct code *c) {
     for (struct batch *x = c->batches; x; x = x->next) {
         diag_clear(&x->d);
-        mem_free(x->al, x->object, x->bytes);
+        for (int tier = 0; tier < CODE_TIERS; tier++)
+            mem_free(x->al, x->made[tier].object, x->made[tier].bytes);
         mem_free(x->al, x->cubin, x->cubin_bytes);
     }
     c->batches = NULL;
@@ -124,6 +171,7 @@ static void free_code(void *p) {
     struct code *c = p;
     end_helpers(c, false);
     free_batches(c);
+    tier_forget(&c->later);
     pthread_cond_destroy(&c->more);
     pthread_mutex_destroy(&c->lock);
 }
@@ -132,6 +180,15 @@ hilo_status code_available(struct diag_list *d) {
     enum target_isa isa;
     HILO_TRY(target_isa_named(target_cpu_machine(), &isa, d));
     return cg_open(d);
+}
+
+bool code_has_baseline(void) {
+    struct target t;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    bool has = cg_target(NULL, &t, &d) == HILO_OK && cg_has_baseline(&t);
+    diag_clear(&d);
+    return has;
 }
 
 static void *open_library(void *unused) {
@@ -170,7 +227,8 @@ bool code_launch(const struct kir *k, const struct target *t, struct plan_kernel
 void code_begin(hilo_executable *exe, struct build *b) {
     uint32_t threads = (uint32_t)exe->client->threads;
     struct code *c = b->code = ARENA_NEW(&exe->arena, struct code);
-    *c = (struct code){.exe = exe, .threads = threads > CODE_THREADS ? CODE_THREADS : threads, .wants_cubins = b->cubins};
+    *c = (struct code){.exe = exe, .threads = threads > CODE_THREADS ? CODE_THREADS : threads, .wants_cubins = b->cubins,
+                       .tier = b->tier};
     c->end = &c->batches;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->more, NULL);
@@ -181,24 +239,12 @@ static bool is_for_gpu(const struct target *t) {
     return t->isa == TARGET_NVPTX;
 }
 
-/* What the code of a block will have, about: nodes, those of unrolled loops as often as they are repeated. */
-static uint64_t block_cost(const struct kir *k, kir_block b) {
-    uint64_t cost = 0;
-    if (!b.i)
-        return 0;
-    for (kir_val v = kir_block_get(k, b)->first; v.i; v = kir_get(k, v)->next) {
-        const struct kir_node *n = kir_get(k, v);
-        uint64_t inside = block_cost(k, n->body) + block_cost(k, n->other);
-        cost += 1 + inside * (n->op == KIR_LOOP && n->sub == KIR_UNROLLED ? (uint64_t)n->imm : 1);
-    }
-    return cost;
-}
-
 /* A batch of every `step`-th of the kernels, for the next thread that has time. */
 static void add_batch(struct code *c, const struct code_kernels *w, uint32_t first, uint32_t step) {
     struct arena *a = &c->exe->arena;
     struct batch *x = ARENA_NEW(a, struct batch);
-    *x = (struct batch){.kernels = ARENA_ARRAY(a, const struct kir *, w->n), .target = w->target, .al = &c->exe->client->al,
+    *x = (struct batch){.kernels = ARENA_ARRAY(a, struct plan_kernel *, w->n), .some = ARENA_ARRAY(a, const struct kir *, w->n),
+                        .target = w->target, .al = &c->exe->client->al,
                         .wants_cubin = is_for_gpu(w->target) && c->wants_cubins};
     for (uint32_t i = first; i < w->n; i += step)
         x->kernels[x->n++] = w->v[i];
@@ -233,8 +279,9 @@ static void add_kernel(struct code *c, struct build *b, const struct build_kerne
     bool gpu = is_for_gpu(k->target);
     struct code_kernels *w = &c->waiting[gpu];
     w->target = k->target;
-    ARENA_PUSH(b->a, w, k->kir);
-    w->cost += block_cost(k->kir, (kir_block){1});
+    atomic_store(&k->step->tier, gpu || c->tier == HILO_TIER_OPTIMISED ? PLAN_OPTIMISED : PLAN_BASELINE);
+    ARENA_PUSH(b->a, w, k->step);
+    w->cost += tier_cost(k->kir);
     if (gpu || c->threads == 1 || w->cost < CODE_COST)
         return;
     close_batch(c, gpu);
@@ -259,7 +306,14 @@ static void keep_cubin(struct code *c, const struct batch *x) {
            batch_message(x));
 }
 
-/* Keeps the objects, and frees what they were made from. */
+static void keep_object(struct code *c, struct code_objects *to, const struct batch *x, enum cg_tier tier) {
+    size_t bytes = x->made[tier].bytes;
+    struct str object = {bytes ? arena_dup(&c->exe->arena, x->made[tier].object, bytes, 16) : "", bytes};
+    if (bytes)
+        ARENA_PUSH(&c->exe->arena, to, object);
+}
+
+/* Keeps the objects, and frees what they were made from, unless more is made from it later. */
 static void collect(struct code *c, struct build *b) {
     struct arena *a = &c->exe->arena;
     for (const struct batch *x = c->batches; x; x = x->next) {
@@ -267,16 +321,21 @@ static void collect(struct code *c, struct build *b) {
             c->why = arena_dup(a, batch_message(x), strlen(batch_message(x)) + 1, 1);
             c->status = x->status;
         }
-        struct str object = {x->bytes ? arena_dup(a, x->object, x->bytes, 16) : "", x->bytes};
-        ARENA_PUSH(a, &c->objects[is_for_gpu(x->target)], object);
+        keep_object(c, &c->objects[is_for_gpu(x->target)], x, CG_OPTIMISED);
+        keep_object(c, &c->baseline, x, CG_BASELINE);
         keep_cubin(c, x);
     }
     free_batches(c);
     for (; c->done < c->seen; c->done++) {
         struct build_kernel *k = &b->kernels.v[c->done];
-        kir_free(k->kir);
+        struct tier_kernel later = {k->step, k->kir};
+        if (c->status == HILO_OK && c->tier == HILO_TIER_AUTO && atomic_load(&k->step->tier) == PLAN_BASELINE) {
+            ARENA_PUSH(a, &c->later, later);
+        } else {
+            kir_free(k->kir);
+            k->step->kir = NULL;
+        }
         k->kir = NULL;
-        k->step->kir = NULL;
     }
 }
 
@@ -294,6 +353,19 @@ void code_generate(struct build *b, bool all) {
     collect(c, b);
 }
 
+/* The objects of both tiers, for the processor. */
+static struct code_objects all_objects(struct code *c) {
+    struct code_objects all = c->objects[false];
+    for (uint32_t i = 0; i < c->baseline.n; i++)
+        ARENA_PUSH(&c->exe->arena, &all, c->baseline.v[i]);
+    return all;
+}
+
+bool code_is_missing(struct build *b) {
+    code_generate(b, true);
+    return b->code->status == HILO_UNAVAILABLE;
+}
+
 hilo_status code_end(struct build *b) {
     struct code *c = b->code;
     code_generate(b, true);
@@ -302,10 +374,13 @@ hilo_status code_end(struct build *b) {
     bool part = b->offload && b->offload->to == OFFLOAD_PART;
     const struct target *t = part && !b->on_device ? b->processor : b->target;
     bool gpu = is_for_gpu(t);
+    struct code_objects objects = gpu ? c->objects[true] : all_objects(c);
     c->exe->machine = target_isa_name(t->isa);
     c->exe->cubins = gpu && c->wants_cubins && c->cubins.n ? c->cubins.v : NULL;
-    HILO_TRY(rt_executable_link(c->exe, c->objects[gpu].v, c->objects[gpu].n, gpu ? t->name : t->features, b->d));
-    return part ? rt_executable_link_processor(c->exe, c->objects[false].v, c->objects[false].n, b->d) : HILO_OK;
+    HILO_TRY(rt_executable_link(c->exe, objects.v, objects.n, gpu ? t->name : t->features, b->d));
+    if (part)
+        return rt_executable_link_processor(c->exe, c->objects[false].v, c->objects[false].n, b->d);
+    return tier_up(c->exe, &c->later, c->objects[false].n, t);
 }
 
 hilo_status code_text(struct build *b, enum code_form form, struct strbuf *out) {
@@ -323,8 +398,13 @@ hilo_status code_text(struct build *b, enum code_form form, struct strbuf *out) 
         return HILO_OK;
     if (b->offload && b->offload->to == OFFLOAD_PART)
         return diag_error(b->d, HILO_UNIMPLEMENTED, "a program that is divided between processor and GPU has code for both");
-    HILO_TRY(cg_compile(kernels, n, b->target, CG_OPTIMISED, forms[form], &b->a->al, b->d, &code, &bytes));
-    hilo_status status = HILO_OK;
+    enum cg_tier tier = b->tier == HILO_TIER_BASELINE ? CG_BASELINE : CG_OPTIMISED;
+    if (tier == CG_BASELINE && form != CODE_OBJECT)
+        return diag_error(b->d, HILO_UNIMPLEMENTED, "baseline code has no form but an object file");
+    hilo_status status = cg_compile(kernels, n, b->target, tier, forms[form], &b->a->al, b->d, &code, &bytes);
+    if (status == HILO_UNIMPLEMENTED && tier == CG_BASELINE)
+        return diag_error(b->d, status, "the baseline code generator does not support all kernels of the program");
+    HILO_TRY(status);
     if (form == CODE_OBJECT && is_for_gpu(b->target)) {
         void *ptx = code;
         size_t ptx_bytes = bytes;
@@ -342,6 +422,10 @@ hilo_status code_text(struct build *b, enum code_form form, struct strbuf *out) 
 
 hilo_status code_available(struct diag_list *d) {
     return diag_error(d, HILO_UNAVAILABLE, "this hilo was built without a code generator");
+}
+
+bool code_has_baseline(void) {
+    return false;
 }
 
 void code_open_begin(struct code_opening *o) {
@@ -373,6 +457,11 @@ void code_begin(hilo_executable *exe, struct build *b) {
 void code_generate(struct build *b, bool all) {
     (void)b;
     (void)all;
+}
+
+bool code_is_missing(struct build *b) {
+    (void)b;
+    return true;
 }
 
 hilo_status code_end(struct build *b) {

@@ -9,6 +9,8 @@
 
 /* OK when code for this machine can be generated in this process; else UNAVAILABLE with the reason. Opens LLVM. */
 hilo_status code_available(struct diag_list *d);
+/* Whether this machine has a baseline code generator, which does not need LLVM but for kernels that it does not support. */
+bool code_has_baseline(void);
 /* Opens LLVM on a thread of its own, if that was not tried and there is a code generator for this machine: meanwhile the
    program is optimised and lowered. What needs it waits. The second ends the thread. */
 struct code_opening {
@@ -26,6 +28,8 @@ bool code_launch(const struct kir *k, const struct target *t, struct plan_kernel
 void code_begin(hilo_executable *exe, struct build *b);
 /* Has it generated for kernels that were added, when they are enough for a batch; `all`: it is there for all of them then. */
 void code_generate(struct build *b, bool all);
+/* Generates the rest: whether it needs LLVM, which cannot be opened. */
+bool code_is_missing(struct build *b);
 /* Generates the rest and links all to the executable, whose plan is there. The first error of a batch. */
 hilo_status code_end(struct build *b);
 

@@ -26,6 +26,7 @@ struct compile {
     enum code_form form;
     enum lib_external by;       /* of the calibration: the provider of what it supports; LIB_EXTERNAL_COUNT = by the options */
     const struct machine *machine; /* of the options; or NULL */
+    hilo_tier tier;             /* of generated code; OPTIMISED where there is no baseline */
     struct code_opening *opening; /* of LLVM, while the program is optimised and lowered */
     struct strbuf *text;        /* where its kernels are written in that form, which ends it; NULL = not written */
     struct diag_list *d;
@@ -360,13 +361,18 @@ static bool can_generate(const struct compile *c) {
     return can;
 }
 
+/* Code for the program needs LLVM, and there is none, or it is not known whether there is. */
+static bool is_missing(const struct compile *c, struct build *b) {
+    return c->tier == HILO_TIER_OPTIMISED || (!c->text && code_is_missing(b));
+}
+
 /* UNAVAILABLE without a message: there is no code generator, and the program is to be evaluated. */
 static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op entry) {
     HILO_TRY(fit(c, b, entry));
     if (!c->text)
         code_begin(c->exe, b);
     HILO_TRY(build_plan(b, entry, &c->exe->plan));
-    if (!is_named(c) && !can_generate(c))
+    if (!is_named(c) && is_missing(c, b) && !can_generate(c))
         return HILO_UNAVAILABLE;
     if (b->offload) {
         c->exe->plan.placement = b->offload->reason;
@@ -448,7 +454,7 @@ static bool can_plan(const struct compile *c, ir_op entry, const struct ir_modul
         rt_log(c->exe->client, HILO_LOG_WARNING, "the whole program runs on the reference evaluator: it has values that are "
                                                  "neither tensors nor tokens");
     return can != BUILD_NOTHING && (can == BUILD_ALL || knows_arguments(c, entry)) &&
-           (is_named(c) || c->opening->started || can_generate(c));
+           (is_named(c) || c->tier != HILO_TIER_OPTIMISED || c->opening->started || can_generate(c));
 }
 
 /* Those of the client's GPU. */
@@ -481,6 +487,7 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     struct build *b = build_new(&exe->arena, m, c->d, c->o->level);
     choose_libraries(c, b);
     b->batch_invariant = c->o->batch_invariant;
+    b->tier = c->tier;
     b->hoists = c->o->level > 0 && !c->o->memory_limit; /* what is kept takes memory */
     rt_executable_keep(exe, b, free_build);
     hilo_status status = choose_target(b, target_name(c), exe->client->threads, interpret);
@@ -504,6 +511,21 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
+
+/* The backend is one of machine code. */
+static bool generates(const struct compile *c) {
+    return c->o->backend != HILO_BACKEND_REFERENCE && c->o->backend != HILO_BACKEND_INTERPRETER;
+}
+
+/* What code is generated first. Text is that of optimised code, unless the other one is asked for. */
+static hilo_tier tier_of(const struct compile *c) {
+    const char *name = target_name(c);
+    hilo_tier tier = compile_tier(c->exe->client, c->o);
+    bool here = !c->machine && (!name || strcmp(name, "native") == 0);
+    if (!here || (c->text && tier == HILO_TIER_AUTO) || tier == HILO_TIER_OPTIMISED || !code_has_baseline())
+        return HILO_TIER_OPTIMISED;
+    return tier;
+}
 
 /* Everything that takes memory from the executable's arena. */
 static hilo_status fill(const struct compile *c) {
@@ -558,6 +580,8 @@ static hilo_status compile_as(hilo_client *client, hilo_module *module, const hi
         return diag_error(d, HILO_INVALID_ARGUMENT, "there is no level %d; levels are 0 to 3", (int)o->level);
     if (o->backend < HILO_BACKEND_AUTO || o->backend > HILO_BACKEND_LIBRARY)
         return diag_error(d, HILO_INVALID_ARGUMENT, "there is no backend %d", (int)o->backend);
+    if (o->tier < HILO_TIER_AUTO || o->tier > HILO_TIER_OPTIMISED)
+        return diag_error(d, HILO_INVALID_ARGUMENT, "there is no tier %d", (int)o->tier);
     struct machine machine;
     HILO_TRY(load_machine(client, o->machine, d, &machine));
     hilo_executable *exe = rt_executable_new(client, module);
@@ -567,9 +591,12 @@ static hilo_status compile_as(hilo_client *client, hilo_module *module, const hi
     jmp_buf recover;
     exe->arena.recover = &recover;
     struct code_opening opening = {.started = false};
-    struct compile c = {module->m, exe, o, inputs, form, by, o->machine ? &machine : NULL, &opening, text, d};
+    struct compile c = {module->m, exe, o, inputs, form, by, o->machine ? &machine : NULL, HILO_TIER_OPTIMISED, &opening, text,
+                        d};
     hilo_status status;
-    if (o->backend != HILO_BACKEND_REFERENCE && o->backend != HILO_BACKEND_INTERPRETER)
+    if (generates(&c))
+        c.tier = tier_of(&c);
+    if (generates(&c) && c.tier == HILO_TIER_OPTIMISED)
         code_open_begin(&opening);
     if (!setjmp(recover))
         status = fill(&c);
@@ -628,6 +655,7 @@ hilo_status model_compile(hilo_client *client, hilo_module *module, enum lib_ext
     struct diag_list d;
     hilo_compile_options o;
     hilo_compile_options_init(&o);
+    o.tier = HILO_TIER_OPTIMISED; /* it is timed */
     diag_init(&d, client->al);
     hilo_status status = compile_as(client, module, &o, NULL, by, CODE_KIR, NULL, &d, out);
     return rt_finish(client, &d, status);

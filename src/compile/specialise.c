@@ -12,7 +12,7 @@ static hilo_status specialise_make(void *user, hilo_executable *exe, hilo_buffer
     *out = NULL;
     if (exe->specialise_keyed) {
         cached_specialised(exe, inputs, key);
-        *out = rt_store_get(exe->client, key);
+        *out = cached_get(exe->client, key, compile_tier(exe->client, user));
     }
     if (!*out) {
         hilo_status status = compile_module(exe->client, exe->module, user, inputs, d, out);
@@ -40,7 +40,8 @@ void specialise_later(hilo_executable *exe, const hilo_compile_options *options)
     exe->specialise_level = options->level;
     struct diag_list d;
     diag_init(&d, exe->client->al);
-    bool can = options->backend == HILO_BACKEND_INTERPRETER || code_available(&d) == HILO_OK;
+    bool quick = compile_tier(exe->client, options) != HILO_TIER_OPTIMISED && code_has_baseline();
+    bool can = options->backend == HILO_BACKEND_INTERPRETER || quick || code_available(&d) == HILO_OK;
     diag_clear(&d);
     if (!can)
         return;

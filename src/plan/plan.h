@@ -18,6 +18,8 @@
 #include "hilo_kernel_abi.h"
 #include "library/library.h"
 
+#include <stdatomic.h>
+
 /* ---- buffers --------------------------------------------------------------------------------- */
 
 enum plan_place {
@@ -60,10 +62,15 @@ struct plan_library {
     hilo_status (*run)(void *state, void *stream, void *const *buffers, void *workspace, struct diag_list *d);
 };
 
-/* A kernel (hilo_kernel_abi.h). Several steps may share one; it outlives the plan. `fn` may be set after plan_finish. */
+/* Which code generator made a kernel's code: hilo's quick one, or LLVM. Both compute the same bits. */
+enum plan_tier { PLAN_OPTIMISED, PLAN_BASELINE };
+
+/* A kernel (hilo_kernel_abi.h). Several steps may share one; it outlives the plan. `fn` may be set after plan_finish, and be
+   replaced while the plan runs. */
 struct plan_kernel {
     const char *name;
-    hilo_kernel_fn *fn;
+    _Atomic(hilo_kernel_fn *) fn; /* runs read it by plan_kernel_fn */
+    atomic_int tier;              /* enum plan_tier of fn, for readers */
     /* Where fn is NULL: what runs it instead, on one thread; false with a diagnostic when it fails. */
     bool (*interpret)(const struct kir *kir, void *const *buffers, void *scratch, int64_t begin, int64_t end,
                       struct diag_list *d);
@@ -79,6 +86,11 @@ struct plan_kernel {
     struct gpu_function *function;
     const struct plan_library *library; /* NULL: none. Not in files */
 };
+
+/* The code of a kernel as it is now; NULL = it has none. */
+static inline hilo_kernel_fn *plan_kernel_fn(const struct plan_kernel *k) {
+    return atomic_load_explicit(&k->fn, memory_order_acquire);
+}
 
 enum plan_role { PLAN_IN, PLAN_OUT, PLAN_INOUT };
 

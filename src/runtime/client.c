@@ -5,6 +5,7 @@
 #include "target/target.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,6 +65,18 @@ static int32_t client_cores(void) {
     return (int32_t)target_threads();
 }
 
+bool rt_tier_named(const char *name, hilo_tier *out) {
+    static const char *const names[] = {[HILO_TIER_AUTO] = "auto", [HILO_TIER_BASELINE] = "baseline",
+                                        [HILO_TIER_OPTIMISED] = "optimised"};
+    *out = HILO_TIER_AUTO;
+    for (int i = 0; name && *name && i < (int)(sizeof names / sizeof *names); i++)
+        if (strcmp(name, names[i]) == 0) {
+            *out = (hilo_tier)i;
+            return true;
+        }
+    return !name || !*name;
+}
+
 static hilo_status client_refuse(const hilo_client_options *o, hilo_status status, const char *message) {
     if (o->log)
         o->log(o->log_user, HILO_LOG_ERROR, message);
@@ -114,6 +127,9 @@ hilo_status rt_client_create(const hilo_client_options *options, const struct rt
     }
     if (c->store.bad_size)
         rt_log(c, HILO_LOG_WARNING, "HILO_CACHE_SIZE is no size, such as 512M: 1 GB is used");
+    if (!rt_tier_named(secure_getenv("HILO_TIER"), &c->tier))
+        rt_log(c, HILO_LOG_WARNING, "HILO_TIER is none of auto, baseline, optimised: auto is used");
+    rt_tiers_init(&c->tiers);
     atomic_init(&c->refs, 1);
     atomic_init(&c->read, 0);
     atomic_init(&c->compiled, 0);
@@ -175,6 +191,7 @@ hilo_status rt_client_divide(hilo_client *client, int32_t ndevices, int32_t shar
 void hilo_client_release(hilo_client *client) {
     if (!client || atomic_fetch_sub_explicit(&client->refs, 1, memory_order_acq_rel) != 1)
         return;
+    rt_tiers_end(client);
     comm_close(client->comm);
     diag_clear(&client->diags);
     for (struct rt_custom_call *c = client->custom_calls; c;) {

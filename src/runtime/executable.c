@@ -28,9 +28,7 @@ hilo_executable *rt_executable_share(hilo_executable *exe) {
         return NULL;
     *share = (hilo_executable){
         .client = rt_client_retain(base->client), .base = base, .module = base->module, .optimised = base->optimised,
-        .entry = base->entry, .plan = base->plan, .objects = base->objects, .cubins = base->cubins,
-        .nobjects = base->nobjects, .runs_cubins = base->runs_cubins, .guard = base->guard,
-        .code_bytes = base->code_bytes,
+        .entry = base->entry, .plan = base->plan, .runs_cubins = base->runs_cubins, .guard = base->guard,
         .features = base->features, .machine = base->machine, .foreign = base->foreign,
         .divided = base->divided, .nuses = base->nuses, .first_use = base->first_use,
         .segments = base->segments, .nsegments = base->nsegments, .two_sided = base->two_sided,
@@ -63,6 +61,7 @@ void hilo_executable_release(hilo_executable *exe) {
         return;
     hilo_client *client = exe->client;
     rt_store_forget(client, exe);
+    rt_tier_release(exe);
     rt_specialisations_free(exe);
     rt_frames_free(exe);
     if (exe->base) {
@@ -137,11 +136,13 @@ static hilo_status load_code(hilo_executable *exe, const struct str *objects, ui
     exe->code_bytes += rt_code_bytes(code);
     for (uint32_t i = 0; i < exe->plan.nsteps; i++) {
         struct plan_kernel *kernel = (struct plan_kernel *)(uintptr_t)exe->plan.steps[i].kernel;
-        if (!kernel || kernel->fn || kernel->interpret || kernel->gpu.threads)
+        if (!kernel || plan_kernel_fn(kernel) || kernel->interpret || kernel->gpu.threads)
             continue;
-        kernel->fn = rt_code_find(code, kernel->name);
-        if (!kernel->fn)
+        hilo_kernel_fn *fn = rt_code_find(code, kernel->name);
+        if (!fn)
             return diag_error(d, HILO_INTERNAL, "the code has no kernel '%s'", kernel->name);
+        atomic_store(&kernel->fn, fn);
+        exe->nkernels[atomic_load(&kernel->tier)]++;
     }
     return HILO_OK;
 }
@@ -242,7 +243,7 @@ static void stats_of_plan(const hilo_executable *exe, hilo_stats *s) {
         if (!p->evaluated && p->donors[i] >= 0 && exe->inputs[p->donors[i]].alias >= 0)
             s->alias_bytes += bytes;
     }
-    s->code_bytes = exe->code_bytes;
+    rt_tier_stats(exe, s);
     s->constant_bytes = plan_constant_bytes(p);
     s->temp_bytes = plan_temp_bytes(p, PLAN_HOST) + plan_temp_bytes(p, PLAN_DEVICE); /* it fits: rt_executable_ready */
     s->scratch_bytes = p->memory[PLAN_HOST].scratch_bytes + p->memory[PLAN_DEVICE].scratch_bytes;

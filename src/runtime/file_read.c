@@ -372,7 +372,7 @@ static bool launch_is_right(const struct reader *r, const struct plan_kernel *k)
 }
 
 static void get_kernels(struct reader *r) {
-    r->nkernels = get_count(r, 64);
+    r->nkernels = get_count(r, 68);
     r->kernels = ARENA_ARRAY(r->a, struct plan_kernel, r->nkernels);
     for (uint32_t i = 0; i < r->nkernels && !r->bad; i++) {
         struct plan_kernel *k = &r->kernels[i];
@@ -382,6 +382,7 @@ static void get_kernels(struct reader *r) {
         k->scratch_bytes = get_u64(r);
         k->ns = get_f64(r);
         k->packs = get_u32(r) != 0;
+        atomic_init(&k->tier, get_u32(r) == PLAN_BASELINE ? PLAN_BASELINE : PLAN_OPTIMISED);
         k->gpu.threads = get_u32(r);
         k->gpu.blocks = get_u32(r);
         k->gpu.shared_bytes = get_u32(r);

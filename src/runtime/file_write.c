@@ -237,6 +237,7 @@ static void put_kernels(struct writer *w) {
         put_u64(w, k->scratch_bytes);
         put_f64(w, k->ns);
         put_u32(w, k->packs);
+        put_u32(w, (uint32_t)atomic_load(&k->tier));
         put_u32(w, k->gpu.threads);
         put_u32(w, k->gpu.blocks);
         put_u32(w, k->gpu.shared_bytes);
@@ -393,6 +394,7 @@ hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, uint64
                           struct diag_list *d) {
     struct arena a;
     jmp_buf recover;
+    exe = rt_executable_base(exe);
     struct writer w = {.exe = exe, .key = key, .p = &exe->plan};
     if (exe->divided)
         return diag_error(d, HILO_UNIMPLEMENTED, "a program for both processor and GPU is not written to a file");
@@ -417,5 +419,8 @@ hilo_status hilo_executable_serialize(const hilo_executable *exe, hilo_write_fn 
         return HILO_INVALID_ARGUMENT;
     struct diag_list d;
     diag_init(&d, exe->client->al);
-    return rt_finish(exe->client, &d, rt_file_write(exe, NULL, UINT64_MAX, write, user, &d));
+    hilo_status status = rt_tier_up(exe, &d);
+    if (status == HILO_OK)
+        status = rt_file_write(exe, NULL, UINT64_MAX, write, user, &d);
+    return rt_finish(exe->client, &d, status);
 }

@@ -66,6 +66,7 @@ const char *rt_executable_gpu(const hilo_executable *exe) {
 
 struct rt_gpu_code rt_executable_gpu_code(const hilo_executable *exe) {
     struct rt_gpu_code code = {.loaded = !exe->foreign, .runs_cubins = exe->runs_cubins};
+    exe = rt_executable_base(exe);
     for (uint32_t i = 0; exe->on_device && i < exe->nobjects; i++) {
         code.ptx_bytes += exe->objects[i].n;
         code.cubin_bytes += exe->cubins ? exe->cubins[i].n : 0;

@@ -36,6 +36,8 @@ struct gpu *rt_client_gpu(const hilo_client *client); /* NULL: it has none */
 /* The one that hilo_client_create was given, or malloc; thread-safe as far as that is. */
 const hilo_allocator *rt_client_allocator(const hilo_client *client);
 const hilo_allocator *rt_client_memory(const hilo_client *client); /* for values: reuses memory; thread-safe */
+/* "auto", "baseline", "optimised"; NULL and "" are AUTO. False, and AUTO, for another name. */
+bool rt_tier_named(const char *name, hilo_tier *out);
 struct rt_pool *rt_client_pool(const hilo_client *client);         /* the threads of the first device */
 const struct rt_store *rt_client_store(const hilo_client *client); /* its compile cache: for rt_store_list, … */
 

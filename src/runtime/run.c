@@ -311,10 +311,12 @@ static void put_frame(struct run *r) {
 static hilo_status run_specialised(struct run *r, hilo_buffer *const *inputs, hilo_buffer **outputs, double *run_ms) {
     HILO_TRY(rt_specialise(r->exe, inputs, r->plan->narguments, r->d, &r->exe));
     r->plan = &r->exe->plan;
+    double since = rt_now_ms();
     hilo_status status = run(r, inputs, outputs, run_ms);
     pthread_mutex_lock(&r->exe->lock);
     put_frame(r);
     pthread_mutex_unlock(&r->exe->lock);
+    rt_tier_ran(r->exe, rt_now_ms() - since);
     hilo_executable_release(r->exe);
     return status;
 }
@@ -339,6 +341,7 @@ static void count_run(struct run *r, hilo_executable *exe, hilo_status status, d
             exe->peak_bytes = peak;
     }
     pthread_mutex_unlock(&exe->lock);
+    rt_tier_ran(exe, ms);
 }
 
 hilo_status hilo_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs,

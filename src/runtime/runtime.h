@@ -12,6 +12,7 @@
  *   pool.c         the client's threads                          cache.c   memory that is used again
  *   text.c         values as text                                file_write.c, file_read.c   .hilo files
  *   store.c        the compile cache                       device.c   the client's GPU: values and code there
+ *   tier.c         optimised code that replaces baseline code
  *   cpu.c          what the processor can do
  *
  * Objects are counted and keep their client alive. */
@@ -47,6 +48,15 @@ struct rt_compiler {
 
 enum { RT_REVOKED = 32 };
 
+/* The thread that makes optimised code, and what it has to do (tier.c). */
+struct rt_tiers {
+    pthread_mutex_t lock;     /* of what follows, and of all struct rt_tier_up */
+    pthread_cond_t changed;
+    struct rt_tier_up *queue; /* those with batches that no thread has taken */
+    pthread_t thread;
+    bool started, ending;
+};
+
 struct hilo_client {
     atomic_int refs;
     hilo_allocator al;
@@ -60,6 +70,7 @@ struct hilo_client {
     struct rt_pool **pools;               /* one for each device; npools */
     int32_t npools, threads;              /* threads: of all pools together */
     struct comm *comm;                    /* with other nodes; NULL = alone */
+    hilo_tier tier;                       /* HILO_TIER in the environment */
     uint32_t several;                     /* devices on which hilo_execute runs programs at once; 0 = one, alone */
     void (*log)(void *user, hilo_log_level level, const char *message); /* or NULL */
     void *log_user;
@@ -71,6 +82,7 @@ struct hilo_client {
     struct diag_list diags;
     struct rt_custom_call *custom_calls;
     struct rt_store store;                /* its lists are guarded by the lock, too */
+    struct rt_tiers tiers;
     atomic_uint read, compiled;           /* programs, so far */
     struct rt_packed *packed;             /* what executables keep of buffers; guarded by the lock */
     uint64_t revoked[RT_REVOKED];         /* programs that are not divided again (struct rt_guard); guarded by the lock */
@@ -187,6 +199,41 @@ struct rt_guarded {
     bool judged;            /* one was timed to its end: no other will be */
 };
 
+/* How kernels with baseline code get optimised code (tier.c); part of a struct of compile, which fills in its first half. What
+   a thread compiles does not refer to the executable, which may end meanwhile. */
+struct rt_tier_up {
+    hilo_executable *exe;           /* NULL once it has ended */
+    hilo_allocator al;
+    struct plan_kernel **kernels;   /* that get it; nkernels */
+    struct str *objects;            /* of each batch, once it is compiled; nbatches */
+    const struct str *all;          /* for files: these, and before them what the other kernels have; nall */
+    uint32_t nkernels, nbatches, nall;
+    double cost_ms;                 /* what making it takes, about */
+    uint64_t ir_bytes;              /* of the kernels' IR */
+    bool keyed;                     /* it is written to the compile cache, by exe->key */
+    /* Compiles a batch; any thread, each batch once. */
+    hilo_status (*compile)(struct rt_tier_up *x, uint32_t batch, struct diag_list *d);
+    void (*forget)(struct rt_tier_up *x); /* frees the IR */
+    void (*free)(struct rt_tier_up *x);   /* frees all of it, with `code` */
+    /* what follows is tier.c's; zeros before */
+    struct rt_tier_up *next;        /* in the queue */
+    atomic_int state;
+    atomic_ullong spent_ns;         /* by runs so far */
+    uint32_t taken, running;        /* batches; those that are compiled now */
+    hilo_status status;
+    char why[256];                  /* of a status that is not OK */
+    double compile_ms;              /* of all batches */
+    struct rt_code *code;
+    size_t code_bytes;              /* of its memory */
+    uint32_t nreplaced;
+};
+enum rt_tier_state {
+    RT_TIER_BASELINE,   /* runs have not taken long enough */
+    RT_TIER_QUEUED,     /* it is being compiled, or will be */
+    RT_TIER_INSTALLING, /* it is loaded and written; the executable does not end meanwhile */
+    RT_TIER_SETTLED     /* it is there, or never will be */
+};
+
 struct hilo_executable {
     atomic_int refs;
     hilo_client *client;
@@ -199,10 +246,13 @@ struct hilo_executable {
     struct rt_kept *kept;
     void *image;                /* the file that it comes from, or NULL */
     void (*free_image)(void *image);
-    const struct str *objects;  /* machine code, as it was loaded; for files */
+    /* Of an executable with a base, what follows up to `code_bytes` is the base's. */
+    const struct str *objects;  /* machine code; for files, once rt_tier_up has returned */
     const struct str *cubins;   /* of each object, which is PTX, what it was compiled to ahead of time; NULL = nothing */
     uint32_t nobjects;
-    size_t code_bytes;          /* of memory that it takes once it is loaded */
+    size_t code_bytes;          /* of memory that it takes once it is loaded, but that of: */
+    struct rt_tier_up *tier_up; /* NULL = no other code follows */
+    uint32_t nkernels[2];       /* for the processor, by the tier of their first code */
     const char *features;       /* that it needs, "+avx2,+fma"; "" = none */
     const char *machine;        /* that it is for, as target_cpu_machine returns it; of a GPU, "nvptx64" */
     bool on_device;             /* the plan has steps on a GPU */
@@ -247,6 +297,10 @@ struct hilo_executable {
    the compiler. NULL when memory is exhausted. */
 hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module);
 hilo_executable *rt_executable_retain(hilo_executable *exe);
+/* The executable whose plan and code it has. */
+static inline hilo_executable *rt_executable_base(const hilo_executable *exe) {
+    return exe->base ? exe->base : (hilo_executable *)(uintptr_t)exe;
+}
 /* Another handle to what is loaded, with runs and statistics of its own. NULL when memory is exhausted. */
 hilo_executable *rt_executable_share(hilo_executable *exe);
 /* Keeps `p` until the executable ends. Takes memory from its arena first, so that `p` is the caller's when that fails. */
@@ -275,11 +329,25 @@ hilo_status rt_specialise(hilo_executable *exe, hilo_buffer *const *inputs, size
                            hilo_executable **out);
 void rt_specialisations_free(hilo_executable *exe);
 
+/* ---- tiers ----------------------------------------------------------------------------------- */
+
+void rt_tiers_init(struct rt_tiers *t);
+/* When nothing else of the client is left: ends the thread. */
+void rt_tiers_end(hilo_client *client);
+/* A run has taken so long: makes optimised code in the background, if it pays from now on. */
+void rt_tier_ran(const hilo_executable *exe, double ms);
+/* Returns once the optimised code is there, of which it makes what is missing; the reason why there is none. */
+hilo_status rt_tier_up(const hilo_executable *exe, struct diag_list *d);
+/* The executable ends: nothing is made for it any more. */
+void rt_tier_release(hilo_executable *exe);
+/* Sets what is known of its code. */
+void rt_tier_stats(const hilo_executable *exe, hilo_stats *s);
+
 /* ---- .hilo files ----------------------------------------------------------------------------- */
 
 /* Numbers are little-endian; `head` is at the start, the rest is described by its writer (file_write.c). */
 #define RT_FILE_MAGIC "\x89HILO\r\n\x1a"
-enum { RT_FILE_VERSION = 14, RT_FILE_ALIGN = 64 };
+enum { RT_FILE_VERSION = 15, RT_FILE_ALIGN = 64 };
 
 struct rt_file_head {
     char magic[8];

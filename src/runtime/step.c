@@ -26,7 +26,7 @@ static void run_piece(void *user, void *scratch, int64_t begin, int64_t end) {
     double since = p->run->o->task ? rt_now_ms() : 0;
     if (TORTURE && p->kernel->scratch_bytes)
         memset(scratch, TORTURE_DEAD, p->kernel->scratch_bytes);
-    p->kernel->fn(p->buffers, scratch, begin, end);
+    plan_kernel_fn(p->kernel)(p->buffers, scratch, begin, end);
     if (p->run->o->task)
         report_task_event(p->run, since);
 }
@@ -78,7 +78,7 @@ static hilo_status step_kernel(struct run *r, const struct plan_step *s, void **
     if (k->grid <= 0)
         return HILO_OK;
     r->packs += k->packs;
-    if (!k->fn)
+    if (!plan_kernel_fn(k))
         return interpret(r, k, v);
     struct rt_pool *pool = r->pool;
     struct piece p = {r, k, v};
@@ -126,7 +126,7 @@ static bool step_group(struct run *r, const struct plan_step *s, const uint32_t 
         return false;
     for (uint32_t i = 0; i < g.n; i++) {
         const struct plan_kernel *k = s[i].kernel;
-        if (!k->fn)
+        if (!plan_kernel_fn(k))
             return false;
         buffers[i] = r->frame->pointers + first_use[i];
         g.first[i + 1] = g.first[i] + group_pieces(k);

@@ -307,7 +307,7 @@ static bool is_due(const struct rt_store *s, const uint8_t *key, uint64_t bytes)
     return bytes >= s->most / 64 || (double)(random >> 11) * 0x1p-53 * ((double)s->most / 64) < (double)bytes;
 }
 
-static void put_file(hilo_client *client, const hilo_executable *exe, const uint8_t *key) {
+void rt_store_write(hilo_client *client, const hilo_executable *exe, const uint8_t *key) {
     struct rt_store *s = &client->store;
     char temporary[STORE_PATH], path[STORE_PATH], name[80];
     struct diag_list d;
@@ -337,7 +337,10 @@ static void put_file(hilo_client *client, const hilo_executable *exe, const uint
 }
 
 void rt_store_put(hilo_client *client, hilo_executable *exe, const uint8_t *key) {
-    put_file(client, exe, key);
+    if (exe->tier_up)
+        exe->tier_up->keyed = true;
+    else
+        rt_store_write(client, exe, key);
     register_loaded(client, exe, key);
 }
 

@@ -37,8 +37,10 @@ void rt_store_free(struct rt_store *s, const hilo_allocator *al);
 
 /* A new executable for the key; NULL when there is none. */
 hilo_executable *rt_store_get(hilo_client *client, const uint8_t *key);
-/* Keeps the executable under the key. */
+/* Keeps the executable under the key: in memory, and as a file, once it has the code to keep. No other thread has it. */
 void rt_store_put(hilo_client *client, hilo_executable *exe, const uint8_t *key);
+/* The second part of that. */
+void rt_store_write(hilo_client *client, const hilo_executable *exe, const uint8_t *key);
 /* Takes an executable that ends out of the memory's list. */
 void rt_store_forget(hilo_client *client, hilo_executable *exe);
 

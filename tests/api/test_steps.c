@@ -187,7 +187,7 @@ static void test_without_llvm(void **state) {
     pid_t child = fork();
     if (child == 0) {
         int warnings = 0;
-        bool good = setenv("HILO_LLVM_PATH", "/nowhere/libLLVM.so", 1) == 0;
+        bool good = setenv("HILO_LLVM_PATH", "/nowhere/libLLVM.so", 1) == 0 && setenv("HILO_TIER", "optimised", 1) == 0;
         hilo_client *client;
         hilo_client_options o;
         hilo_compile_options co;

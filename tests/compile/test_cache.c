@@ -617,6 +617,7 @@ int main(void) {
         cmocka_unit_test(test_unverified), cmocka_unit_test(test_specialisations),
         cmocka_unit_test(test_size),      cmocka_unit_test(test_no_directory), cmocka_unit_test(test_exhaustion)};
     struct diag_list d;
+    setenv("HILO_TIER", "optimised", 1); /* files are written at once; test_tiers.c has the others */
     diag_init(&d, mem_system_allocator());
     int failed = cmocka_run_group_tests(always, NULL, NULL);
     bool can = code_available(&d) == HILO_OK;
