@@ -24,6 +24,7 @@ _hilo() {
     'run --backend') words='auto reference interpreter codegen library ' ;;
     'run --target-cpu') ;;
     'run --target-gpu') ;;
+    'run --tier') words='auto baseline optimised ' ;;
     'compile -o') files=1 ;;
     'compile --emit') words='hilo stablehlo plan kir llvm asm object ' ;;
     'compile --entry') ;;
@@ -39,6 +40,7 @@ _hilo() {
     'compile --backend') words='auto reference interpreter codegen library ' ;;
     'compile --target-cpu') ;;
     'compile --target-gpu') ;;
+    'compile --tier') words='auto baseline optimised ' ;;
     'explain -o') files=1 ;;
     'explain --runs') ;;
     'explain --input') files=1 ;;
@@ -57,6 +59,7 @@ _hilo() {
     'explain --backend') words='auto reference interpreter codegen library ' ;;
     'explain --target-cpu') ;;
     'explain --target-gpu') ;;
+    'explain --tier') words='auto baseline optimised ' ;;
     'check -j') ;;
     'check --threads') ;;
     'check --device') ;;
@@ -93,6 +96,7 @@ _hilo() {
     'bench --backend') words='auto reference interpreter codegen library ' ;;
     'bench --target-cpu') ;;
     'bench --target-gpu') ;;
+    'bench --tier') words='auto baseline optimised ' ;;
     'opt --passes') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
@@ -220,20 +224,21 @@ _hilo() {
             case ${COMP_WORDS[1]} in
             run) words='--processes --devices --entry --input -o --timing --json --trace --compare 
             --tolerance --threads --device --machine --memory-limit --batch-invariant 
-            -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --target-gpu --no-cache --help' ;;
+            -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --target-gpu --tier 
+            --no-cache --help' ;;
             compile) words='-o --emit --entry --runtime-only --threads --device --machine 
             --memory-limit --batch-invariant -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
-            --target-cpu --target-gpu --help' ;;
+            --target-cpu --target-gpu --tier --help' ;;
             explain) words='-o --json --run --runs --input --partition --partitions --link --entry 
             --threads --device --machine --memory-limit --batch-invariant -O0 -O1 -O2 -O3 --passes 
-            --dump-dir --backend --target-cpu --target-gpu --help' ;;
+            --dump-dir --backend --target-cpu --target-gpu --tier --help' ;;
             verify) words='--help' ;;
             check) words='-j --threads --device --machine -O0 -O1 -O2 -O3 --passes --dump-dir 
             --backend --target-cpu --target-gpu --filter --timeout --arguments --shardings --seed 
             --reload --verbose --help' ;;
             bench) words='--runs --seconds --timeout --input --entry --json --csv -o --save 
             --compare --threads --device --machine --memory-limit --batch-invariant -O0 -O1 -O2 -O3 
-            --passes --dump-dir --backend --target-cpu --target-gpu --help' ;;
+            --passes --dump-dir --backend --target-cpu --target-gpu --tier --help' ;;
             opt) words='-O0 -O1 -O2 -O3 --passes --partition --stop-after --dump --disable-rule 
             --rule-limit --floats --stats --list-passes --markdown --emit --target-version -o 
             --generic --locations --elide --help' ;;

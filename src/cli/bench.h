@@ -13,6 +13,7 @@ struct bench_result {
     size_t n;
     struct cli_figures figures;
     double ready_ms;    /* reading, verifying, compiling */
+    double first_ms;    /* the same with the first run */
     uint64_t peak_bytes;
     double before_ms;   /* the median of the figures that these are compared with; 0 = none */
 };

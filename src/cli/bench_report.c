@@ -17,11 +17,11 @@ void bench_begin(enum bench_form form, bool compared, struct strbuf *out) {
     if (form == BENCH_JSON)
         strbuf_puts(out, "[");
     else if (form == BENCH_CSV)
-        strbuf_printf(out, "name,median_ms,min_ms,mean_ms,deviation_ms,p95_ms,p99_ms,runs,compile_ms,peak_bytes%s\n",
+        strbuf_printf(out, "name,median_ms,min_ms,mean_ms,deviation_ms,p95_ms,p99_ms,runs,compile_ms,first_ms,peak_bytes%s\n",
                       compared ? ",before_ms,ratio" : "");
     else
-        strbuf_printf(out, "%-32s %12s %12s %12s %12s %12s %12s %7s %12s %12s%s\n", "program", "median ms", "minimum ms",
-                      "mean ms", "deviation", "95 % ms", "99 % ms", "runs", "compile ms", "peak MB",
+        strbuf_printf(out, "%-32s %12s %12s %12s %12s %12s %12s %7s %12s %12s %12s%s\n", "program", "median ms", "minimum ms",
+                      "mean ms", "deviation", "95 % ms", "99 % ms", "runs", "compile ms", "first ms", "peak MB",
                       compared ? "    before ms    ratio" : "");
 }
 
@@ -43,8 +43,9 @@ static void put_json(const struct bench_result *r, bool compared, struct strbuf 
     }
     strbuf_printf(out,
                   ",\"median_ms\":%.6f,\"min_ms\":%.6f,\"mean_ms\":%.6f,\"deviation_ms\":%.6f,\"p95_ms\":%.6f,\"p99_ms\":%.6f,"
-                  "\"runs\":%zu,\"compile_ms\":%.6f,\"peak_bytes\":%" PRIu64,
-                  f->median, f->least, f->mean, f->deviation, f->p95, f->p99, r->n, r->ready_ms, r->peak_bytes);
+                  "\"runs\":%zu,\"compile_ms\":%.6f,\"first_ms\":%.6f,\"peak_bytes\":%" PRIu64,
+                  f->median, f->least, f->mean, f->deviation, f->p95, f->p99, r->n, r->ready_ms, r->first_ms,
+                  r->peak_bytes);
     if (compared && r->before_ms > 0)
         strbuf_printf(out, ",\"before_ms\":%.6f,\"ratio\":%.4f", r->before_ms, ratio(r));
     strbuf_putc(out, '}');
@@ -58,10 +59,10 @@ void bench_row(enum bench_form form, const struct bench_result *r, bool compared
     } else if (form == BENCH_CSV) {
         put_field(out, r->name);
         if (r->failed)
-            strbuf_puts(out, ",,,,,,,,,");
+            strbuf_puts(out, ",,,,,,,,,,");
         else
-            strbuf_printf(out, ",%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%zu,%.6f,%" PRIu64, f->median, f->least, f->mean, f->deviation,
-                          f->p95, f->p99, r->n, r->ready_ms, r->peak_bytes);
+            strbuf_printf(out, ",%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%zu,%.6f,%.6f,%" PRIu64, f->median, f->least, f->mean,
+                          f->deviation, f->p95, f->p99, r->n, r->ready_ms, r->first_ms, r->peak_bytes);
         if (compared && ratio(r) > 0)
             strbuf_printf(out, ",%.6f,%.4f", r->before_ms, ratio(r));
         else if (compared)
@@ -70,8 +71,9 @@ void bench_row(enum bench_form form, const struct bench_result *r, bool compared
     } else if (r->failed) {
         strbuf_printf(out, "%-32s failed\n", r->name);
     } else {
-        strbuf_printf(out, "%-32s %12.4f %12.4f %12.4f %12.4f %12.4f %12.4f %7zu %12.2f %12.3f", r->name, f->median, f->least,
-                      f->mean, f->deviation, f->p95, f->p99, r->n, r->ready_ms, (double)r->peak_bytes / 1e6);
+        strbuf_printf(out, "%-32s %12.4f %12.4f %12.4f %12.4f %12.4f %12.4f %7zu %12.2f %12.2f %12.3f", r->name, f->median,
+                      f->least, f->mean, f->deviation, f->p95, f->p99, r->n, r->ready_ms, r->first_ms,
+                      (double)r->peak_bytes / 1e6);
         if (compared && ratio(r) > 0)
             strbuf_printf(out, " %12.4f %8.3f", r->before_ms, ratio(r));
         strbuf_putc(out, '\n');

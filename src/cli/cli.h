@@ -45,6 +45,7 @@ enum cli_kind {   /* of the field that an option sets */
     CLI_RULES,    /* struct cli_texts: names of rewrite rules */
     /* int: the number of the choice (cli_choice) */
     CLI_BACKEND,
+    CLI_TIER,
     CLI_COMPILE_FORM, /* enum cli_compile_form */
     CLI_OPT_FORM,     /* enum cli_opt_form */
     CLI_KIR_FORM,     /* enum cli_kir_form */
@@ -78,6 +79,7 @@ struct cli_compile {
     const char *passes, *dump_dir, *target_cpu, *device, *machine;
     int32_t level;
     int backend; /* hilo_backend */
+    int tier;    /* hilo_tier */
     bool no_cache, batch_invariant;
     bool quiet; /* the client logs nothing */
 };
@@ -113,6 +115,8 @@ struct cli_compile {
     CLI_MEMORY_OPTION(type, field),                                                                                  \
     CLI_BATCH_OPTION(type, field),                                                                                   \
     CLI_LEVEL_OPTIONS(type, field)
+#define CLI_TIER_OPTION(type, field, usual)                                                                          \
+    {"--tier", "T", CLI_TIER, offsetof(type, field.tier), "what makes machine code; default " usual ":"}
 #define CLI_CACHE_OPTION(type, field)                                                                                \
     {"--no-cache", NULL, CLI_FLAG, offsetof(type, field.no_cache),                                                   \
      "do not use the compile cache: compile again, store nothing"}

@@ -107,6 +107,7 @@ static int compile_file(const char *file, const struct compile_options *o, const
 static int compile_main(const struct cli_command *self, int argc, char **argv) {
     struct compile_options o = {.compile = CLI_COMPILE_DEFAULTS, .form = CLI_EMIT_HILO};
     o.compile.no_cache = true;
+    o.compile.tier = HILO_TIER_OPTIMISED;
     struct cli_texts files;
     int code = cli_options(self, argc, argv, &o, &files);
     if (code < 0 && forms[o.form].binary && !o.out && cli_terminal(stdout))
@@ -125,6 +126,7 @@ static const struct cli_option options[] = {
     {"--runtime-only", NULL, CLI_FLAG, offsetof(struct compile_options, runtime_only),
      "fail if libhilo-runtime could not run the result"},
     CLI_COMPILE_OPTIONS(struct compile_options, compile),
+    CLI_TIER_OPTION(struct compile_options, compile, "optimised"),
     {0}
 };
 

@@ -19,7 +19,12 @@ void cli_codegen_missing(char *out, size_t size) {
 }
 
 static void print_codegen(const char *missing) {
-    printf("machine code: %s%s\n", *missing ? "none, programs run on the slow reference evaluator: " : "by LLVM", missing);
+    bool baseline = code_has_baseline();
+    printf("machine code: %s%s%s\n", baseline ? "by hilo, " : "",
+           !*missing  ? "by LLVM"
+           : baseline ? "programs that need LLVM run on the slow reference evaluator: "
+                      : "none, programs run on the slow reference evaluator: ",
+           missing);
 }
 
 int cli_version(void) {

@@ -91,6 +91,13 @@ static struct explain_row row_of(const struct plan *p, uint32_t step) {
     return r;
 }
 
+const char *explain_tier(const struct explained *x, const struct explain_row *r) {
+    const struct plan_step *s = &rt_executable_plan(x->exe)->steps[r->step];
+    if (s->kind != PLAN_KERNEL || !plan_kernel_fn(s->kernel))
+        return "";
+    return atomic_load(&s->kernel->tier) == PLAN_BASELINE ? "baseline" : "optimised";
+}
+
 /* Of the arguments or results whose types `get` returns; those of unknown sizes count as none. */
 static uint64_t port_bytes(const hilo_executable *exe, hilo_status (*get)(const hilo_executable *, size_t, hilo_type *)) {
     uint64_t sum = 0;
@@ -294,12 +301,15 @@ static double time_program(hilo_client *client, const char *text) {
     hilo_module *m = NULL;
     hilo_executable *exe = NULL;
     hilo_buffer *in[2] = {NULL}, *out[1];
+    hilo_compile_options co;
     hilo_execute_options o;
     double best = 0;
+    hilo_compile_options_init(&co);
     hilo_execute_options_init(&o);
+    co.tier = HILO_TIER_OPTIMISED;
     hilo_status status = hilo_module_parse(client, text, strlen(text), NULL, &m);
     if (status == HILO_OK)
-        status = hilo_compile(client, m, NULL, &exe);
+        status = hilo_compile(client, m, &co, &exe);
     for (size_t i = 0; i < 2 && status == HILO_OK; i++) {
         hilo_type t;
         status = hilo_executable_input_type(exe, i, &t);
@@ -532,6 +542,8 @@ static void put_text(const struct explained *x, struct strbuf *out) {
         if (!explain_is_shown(r))
             continue;
         strbuf_printf(out, "%9.4f %5.1f  %u %s%s%s", r->ms, share(x, r), r->step, r->kind, *r->name ? " " : "", r->name);
+        if (*explain_tier(x, r))
+            strbuf_printf(out, ", %s", explain_tier(x, r));
         if (r->half)
             strbuf_printf(out, " %s%u", r->received > 0 ? "start " : "", r->half);
         if (r->times > 1)
@@ -665,6 +677,7 @@ static int explain_file(const char *file, const struct explain_options *o) {
 static int explain_main(const struct cli_command *self, int argc, char **argv) {
     struct explain_options o = {.compile = CLI_COMPILE_DEFAULTS};
     struct cli_texts files;
+    o.compile.tier = HILO_TIER_OPTIMISED;
     o.compile.no_cache = true; /* a cached executable lacks the notes of its steps */
     int code = cli_options(self, argc, argv, &o, &files);
     if (code < 0 && !o.run && (o.inputs.n || o.runs))
@@ -701,6 +714,7 @@ static const struct cli_option options[] = {
     {"--entry", "NAME", CLI_TEXT, offsetof(struct explain_options, entry),
      "function to explain; default: main, or the only public one"},
     CLI_COMPILE_OPTIONS(struct explain_options, compile),
+    CLI_TIER_OPTION(struct explain_options, compile, "optimised"),
     {0}};
 
 const struct cli_command cli_explain = {

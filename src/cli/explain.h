@@ -67,6 +67,8 @@ void explain_with_link(struct explained *x, const struct explain_link *link);
 
 /* Branches are not: they do no work. */
 bool explain_is_shown(const struct explain_row *r);
+/* Of a kernel for the processor: "baseline" or "optimised", by the code that it has now; else "". */
+const char *explain_tier(const struct explained *x, const struct explain_row *r);
 /* The lines above the table of steps. */
 void explain_head(const struct explained *x, struct strbuf *out);
 /* Calls `put` with the reasons that occur after "materialised:" in the rows. */

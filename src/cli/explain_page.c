@@ -41,6 +41,7 @@ static void put_step(const struct explained *x, const struct explain_row *r, str
     strbuf_printf(out, "{\"step\":%u,\"group\":%u", r->step, r->group);
     put_key(out, "kind", r->kind);
     put_key(out, "name", r->name);
+    put_key(out, "tier", explain_tier(x, r));
     put_key(out, "text", r->text);
     put_key(out, "ops", r->ops);
     put_key(out, "where", r->where);

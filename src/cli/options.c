@@ -87,6 +87,11 @@ static const struct cli_choice choices[][9] = {
         [HILO_BACKEND_LIBRARY] = {"library", "installed libraries wherever they can: oneDNN,\nOpenBLAS, FFTW; else machine "
                                              "code"},
     },
+    [CLI_TIER] = {
+        [HILO_TIER_AUTO] = {"auto", "quick code first, which LLVM's replaces where runs\ntake long enough for that to pay"},
+        [HILO_TIER_BASELINE] = {"baseline", "hilo's own code generator; LLVM for kernels that it\ndoes not support"},
+        [HILO_TIER_OPTIMISED] = {"optimised", "LLVM"},
+    },
     [CLI_COMPILE_FORM] = {
         [CLI_EMIT_HILO] = {"hilo", "an executable: machine code, constants and plan,\n"
                                     "for this kind of processor and version of hilo"},

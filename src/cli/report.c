@@ -130,13 +130,18 @@ void cli_timing_print(double *ms, size_t n, double ready_ms, const hilo_stats *s
     struct cli_figures f = cli_figures(ms, n);
     if (json) {
         printf("{\"median_ms\":%.6f,\"min_ms\":%.6f,\"compile_ms\":%.6f,\"cached\":%s,\"peak_bytes\":%" PRIu64 ","
-               "\"evaluated_steps\":%" PRIu32 "}\n",
-               f.median, f.least, ready_ms, stats->cached ? "true" : "false", stats->peak_bytes, stats->evaluated_steps);
+               "\"evaluated_steps\":%" PRIu32 ",\"baseline_kernels\":%" PRIu32 ",\"optimised_kernels\":%" PRIu32
+               ",\"replaced_kernels\":%" PRIu32 "}\n",
+               f.median, f.least, ready_ms, stats->cached ? "true" : "false", stats->peak_bytes, stats->evaluated_steps,
+               stats->baseline_kernels, stats->optimised_kernels, stats->replaced_kernels);
         return;
     }
     printf("median %.3f ms, minimum %.3f ms of %zu runs; ready after %.3f ms%s; peak memory of tensors %.3f MB", f.median,
            f.least, n, ready_ms, stats->cached ? " from the compile cache" : "", (double)stats->peak_bytes / 1e6);
     if (stats->evaluated_steps)
         printf("; %" PRIu32 " of %" PRIu32 " steps by the reference evaluator", stats->evaluated_steps, stats->steps);
+    if (stats->baseline_kernels || stats->replaced_kernels)
+        printf("; %" PRIu32 " kernels have baseline code, %" PRIu32 " optimised code, which for %" PRIu32 " came later",
+               stats->baseline_kernels, stats->optimised_kernels, stats->replaced_kernels);
     printf("\n");
 }

@@ -274,6 +274,7 @@ static const struct cli_option options[] = {
      "for --compare: tolerance of floats, relative to the\nmagnitude of the element and of what was added up to it;\n"
      "default: 16 units in the last place"},
     CLI_COMPILE_OPTIONS(struct run_options, compile),
+    CLI_TIER_OPTION(struct run_options, compile, "auto"),
     CLI_CACHE_OPTION(struct run_options, compile),
     {0}
 };
@@ -300,7 +301,10 @@ const struct cli_command cli_run = {
         "--timing prints the median and the minimum of N runs, the time to read, verify and compile the program, and\n"
         "the peak memory of all tensors; with --json as one line,\n"
         "\n"
-        "  {\"median_ms\":…,\"min_ms\":…,\"compile_ms\":…,\"cached\":…,\"peak_bytes\":…}\n",
+        "  {\"median_ms\":…,\"min_ms\":…,\"compile_ms\":…,\"cached\":…,\"peak_bytes\":…,…}\n"
+        "\n"
+        "The first runs may have the code of the baseline generator, with the same results; --tier optimised times\n"
+        "those of optimised code alone, as `hilo bench` does.\n",
     .examples = "  hilo run examples/add.mlir --input 4xf32=1,2,3,4 --input 4xf32=10\n"
                 "  hilo run examples/digits/digits.mlir --input examples/digits/digits_weights.npz \\\n"
                 "      --input examples/digits/digits_test_images.npy -o logits.npy\n"

@@ -47,9 +47,12 @@ static void on_log(void *user, hilo_log_level level, const char *message) {
 
 int cli_client_options(const struct cli_compile *o, hilo_client_options *out) {
     const char *size = getenv("HILO_CACHE_SIZE");
+    hilo_tier tier;
     hilo_client_options_init(out);
     if (size && *size && !rt_store_size(size))
         return cli_error(CLI_USAGE, "HILO_CACHE_SIZE=%s: expected a size in bytes, such as 500M or 2G", size);
+    if (!rt_tier_named(getenv("HILO_TIER"), &tier))
+        return cli_error(CLI_USAGE, "HILO_TIER=%s: expected auto, baseline or optimised", getenv("HILO_TIER"));
     if (o->threads > INT32_MAX)
         return cli_error(CLI_USAGE, "--threads %lld: too many", (long long)o->threads);
     out->threads = (int32_t)o->threads;
@@ -109,6 +112,7 @@ void cli_compile_options(const struct cli_compile *o, const char *entry, hilo_co
     out->cache = !o->no_cache;
     out->memory_limit = (size_t)o->memory_limit;
     out->batch_invariant = o->batch_invariant;
+    out->tier = (hilo_tier)o->tier;
     out->target_cpu = o->target_cpu;
     out->machine = o->machine;
     out->dump_dir = o->dump_dir;

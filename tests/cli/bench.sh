@@ -11,9 +11,9 @@ END
 exits 0 bench --runs 3 add.mlir
 says 'median ms' 'peak MB' add.mlir ' 3 '
 exits 0 bench --runs 2 --json add.mlir add.mlir
-says '[{"name":"add.mlir","median_ms":' '"min_ms":' '"runs":2' '"compile_ms":' '"peak_bytes":'
+says '[{"name":"add.mlir","median_ms":' '"min_ms":' '"runs":2' '"compile_ms":' '"first_ms":' '"peak_bytes":'
 exits 0 bench --runs 9 --csv add.mlir --save before.json -o page.html
-says 'name,median_ms,min_ms,mean_ms,deviation_ms,p95_ms,p99_ms,runs,compile_ms,peak_bytes' '"add.mlir",' ',9,'
+says 'name,median_ms,min_ms,mean_ms,deviation_ms,p95_ms,p99_ms,runs,compile_ms,first_ms,peak_bytes' '"add.mlir",' ',9,'
 grep -q '^{"programs":\[{"name":"add.mlir","median_ms":' before.json && pass || fail 'figures are not saved'
 grep -q '<polyline' page.html && grep -q '</html>' page.html && ! grep -q 'https*:' page.html && pass ||
     fail 'no page with plots'

@@ -2,6 +2,9 @@
 # hilo calibrate, and what --backend auto and library make of installed libraries. What needs one that is missing is left out.
 . "$(dirname "$0")/common.inc"
 
+HILO_TIER=optimised # so that what is compiled is in the cache at once
+export HILO_TIER
+
 cat >dot.mlir <<'MLIR'
 func.func @main(%a: tensor<96x96xf32>, %b: tensor<96x96xf32>) -> tensor<96x96xf32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<96x96xf32>, tensor<96x96xf32>) -> tensor<96x96xf32>

@@ -153,6 +153,14 @@ exits 0 explain softmax.hilo --run
 says 'mean of 5 runs'
 exits 0 explain softmax.mlir --backend reference --run
 says 'runs on the reference evaluator: --backend reference' '1 reference steps'
+exits 0 explain softmax.mlir
+says 'kernel0, optimised'
+if "$HILO" devices | grep -q 'machine code: by hilo'; then
+    exits 0 explain softmax.mlir --tier baseline
+    says ', baseline'
+    exits 0 explain softmax.mlir --tier baseline --json
+    says '"tier":"baseline"'
+fi
 HILO_LLVM_PATH=/nowhere exits 0 explain softmax.mlir
 says 'runs on the reference evaluator: ' libllvm19
 # The updates of many small parameters run concurrently.

@@ -167,6 +167,7 @@ exits 0 run two.mlir --entry none --timing 3
 says 'median' 'minimum' 'of 3 runs'
 exits 0 run two.mlir --entry none --timing 3 --json
 figures='"median_ms":[0-9.]+,"min_ms":[0-9.]+,"compile_ms":[0-9.]+,"cached":[a-z]+,"peak_bytes":[0-9]+,"evaluated_steps":[0-9]+'
+for tier in baseline optimised replaced; do figures="$figures,\"${tier}_kernels\":[0-9]+"; done
 if grep -qE "^\\{$figures\\}\$" out; then pass; else
     fail 'JSON'
 fi

@@ -82,6 +82,14 @@ done
 HILO_CACHE_SIZE=abc exits 2 run add.mlir --input random:1
 says 'HILO_CACHE_SIZE=abc' '500M'
 HILO_CACHE_SIZE=500M exits 0 run add.mlir --input random:1
+HILO_TIER=best exits 2 run add.mlir --input random:1
+says 'HILO_TIER=best' 'optimised'
+for tier in auto baseline optimised; do
+    HILO_TIER=$tier exits 0 run add.mlir --input random:1
+    cp out "$tier"
+    exits 0 run add.mlir --tier $tier --input random:1
+    cmp -s out "$tier" && cmp -s out auto && pass || fail "tier $tier has other results"
+done
 HILO_ENGINE=abacus exits 2 generate -m . -p Hello
 says 'HILO_ENGINE abacus: expected hilo, hilo:gpu, reference or pjrt:PATH'
 exits 2 generate -m . -p Hello --engine abacus
