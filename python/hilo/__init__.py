@@ -103,17 +103,19 @@ class Client:
     """A context in which programs run: its threads, and the defaults of compile().
 
     threads: of a run; 0 = one per core. level: optimisation level, 0 to 3. backend: "auto", or "reference", the
-    evaluator that defines every result. cache_dir: where what is compiled is kept for other processes; "" = nowhere, None = where
-    HILO_CACHE_DIR or the system sets.
+    evaluator that defines every result. tier: what makes machine code, with the same results: "baseline", at once, "optimised",
+    which takes longer, or "auto", the first and then the second where runs take long enough for it to pay. cache_dir: where what
+    is compiled is kept for other processes; "" = nowhere, None = where HILO_CACHE_DIR or the system sets.
     """
 
-    def __init__(self, threads: int = 0, level: int = 2, backend: str = "auto", cache_dir: str | os.PathLike | None = None):
+    def __init__(self, threads: int = 0, level: int = 2, backend: str = "auto", cache_dir: str | os.PathLike | None = None,
+                 tier: str = "auto"):
         lib, pointer = _c.library(), ctypes.c_void_p()
         options = _c.ClientOptions(threads=threads, device=b"cpu", diagnostic=ctypes.cast(_hear, ctypes.c_void_p),
                                    cache_dir=None if cache_dir is None else os.fsencode(cache_dir))
         _check(lib.hilo_client_create, options, ctypes.byref(pointer))
         self._handle = _Handle(pointer.value, lib.hilo_client_release)
-        self.level, self.backend = level, backend
+        self.level, self.backend, self.tier = level, backend, tier
 
     @property
     def threads(self) -> int:
@@ -127,8 +129,11 @@ class Client:
         backend = self.backend if backend is None else backend
         if backend not in _c.BACKENDS:
             raise _invalid(f"backend {backend!r}: expected one of {', '.join(_c.BACKENDS)}")
+        if self.tier not in _c.TIERS:
+            raise _invalid(f"tier {self.tier!r}: expected one of {', '.join(_c.TIERS)}")
         lib, pointer = _c.library(), ctypes.c_void_p()
-        options = _c.CompileOptions(level=self.level if level is None else level, backend=_c.BACKENDS[backend], cache=1,
+        options = _c.CompileOptions(tier=_c.TIERS[self.tier], level=self.level if level is None else level,
+                                    backend=_c.BACKENDS[backend], cache=1,
                                     entry=entry.encode() if entry else None)
         module = self._module(program)
         _check(lib.hilo_compile, self._handle.pointer, module.pointer, options, ctypes.byref(pointer))
@@ -333,6 +338,10 @@ class Executable:
             for buffer in wrapped:
                 lib.hilo_buffer_release(buffer)
 
+    def optimise(self) -> None:
+        """Returns once the code is optimised, which otherwise happens while it runs for long."""
+        _check(_c.library().hilo_executable_optimise, self._handle.pointer)
+
     def serialize(self) -> bytes:
         """The executable as a .hilo file, for load(): machine code for processors like this one and this version of hilo."""
         return _text_of(_c.library().hilo_executable_serialize, self._handle.pointer)
@@ -367,6 +376,11 @@ class Executable:
             e = pointer.contents
             steps.append(Step(e.kind.decode(), e.name.decode(), e.end_ms - e.begin_ms, e.bytes))
 
+        try:
+            self.optimise()
+        except Error as error:  # without LLVM it keeps the code that it has
+            if error.status != "UNAVAILABLE":
+                raise
         self._run(arguments)  # the first run of all takes its memory from the system
         self._run(arguments, on_step)
         return Explanation(repr(self), tuple(steps), self.stats)

@@ -43,7 +43,8 @@ class ModuleOptions(_Sized):
 
 class CompileOptions(_Sized):
     _fields_ = [("struct_size", c_size_t), ("level", c_int32), ("backend", c_int), ("entry", c_char_p), ("dump_dir", c_char_p),
-                ("passes", c_char_p), ("cache", c_int32)]
+                ("passes", c_char_p), ("cache", c_int32), ("target_cpu", c_char_p), ("memory_limit", c_size_t),
+                ("machine", c_char_p), ("batch_invariant", c_int32), ("tier", c_int)]
 
 
 class StepEvent(_Sized):
@@ -78,6 +79,7 @@ _FUNCTIONS = {
     "hilo_module_release": (None, c_void_p),
     "hilo_compile": (c_int, c_void_p, c_void_p, POINTER(CompileOptions), POINTER(c_void_p)),
     "hilo_executable_release": (None, c_void_p),
+    "hilo_executable_optimise": (c_int, c_void_p),
     "hilo_executable_serialize": (c_int, c_void_p, WRITE, c_void_p),
     "hilo_executable_deserialize": (c_int, c_void_p, c_char_p, c_size_t, POINTER(c_void_p)),
     "hilo_executable_load": (c_int, c_void_p, c_char_p, POINTER(c_void_p)),
@@ -99,6 +101,7 @@ _FUNCTIONS = {
     "hilo_executable_stats": (c_int, c_void_p, POINTER(Stats)),
 }
 
+TIERS = {"auto": 0, "baseline": 1, "optimised": 2}
 BACKENDS = {"auto": 0, "reference": 1, "interpreter": 2, "codegen": 3, "library": 4}
 TOKEN = 23
 

@@ -122,6 +122,7 @@ refuses("named arguments", hilo.Error, lambda: shared(x, b=b), "'b'")
 refuses("another element type", hilo.Error, lambda: shared(x.astype(np.float64), b), "float32")
 refuses("another shape", hilo.Error, lambda: shared(x[:2], b), "2x4")
 refuses("a shape of its own", hilo.Error, lambda: shared([[1, 2], [3]], b), "argument 0")
+refuses("no tier", hilo.Error, lambda: hilo.Client(tier="best").compile(AFFINE), "optimised")
 refuses("threads", hilo.Error, lambda: hilo.Client(threads=-1), "")
 
 # Files and explanations.
@@ -137,6 +138,14 @@ with tempfile.TemporaryDirectory() as folder:
     except hilo.Error as error:  # without a code generator
         check(f"not saved: {error}", error.status == "UNIMPLEMENTED")
         skip("files", "there is no code generator")
+for tier in ("baseline", "optimised", "auto"):
+    f = hilo.Client(tier=tier, cache_dir="").compile(AFFINE)
+    check(f"tier {tier}", np.array_equal(f(x, b)[0], x + b))
+try:
+    f.optimise()
+    check("optimised code", np.array_equal(f(x, b)[0], x + b))
+except hilo.Error as error:  # without LLVM
+    check("no optimised code", error.status == "UNAVAILABLE")
 told = shared.explain()
 check("explain", told.steps and told.steps[0].bytes > 0 and "3x4xf32" in str(told) and "steps" in str(told))
 check("explain in a notebook", told._repr_html_().startswith("<p>") and told._repr_html_().count("<tr>") == len(told.steps) + 1)
