@@ -546,7 +546,7 @@ static void products_of_a_library(void **state) {
                                      .rows = {1, {{8, 8, 0}}, 8},
                                      .columns = {1, {{8, 0, 1}}, 8},
                                      .depth = {1, {{8, 1, 8}}, 8}},
-                            .bias = -1, .a = 0, .b = 1, .out = 2};
+                            .bias = -1, .added = -1, .a = 0, .b = 1, .out = 2};
     float x[3][64];
     char *memory;
     struct gpu *g;
