@@ -293,7 +293,7 @@ bool lib_match_scatter(const struct ir_module *m, ir_op op, struct lib_match *ou
     for (size_t i = 0; i < nwindow; i++)
         sizes[i] = updates->dims[window[i]];
     if (base->rank == 0 || base->dtype != updates->dtype || ir_val_type(m, ir_result(m, op, 0))->dtype != base->dtype ||
-        !slots_match(m, numbers, base, indices, updates, sizes, &s))
+        (!copies && kind == IR_OP_NONE) || !slots_match(m, numbers, base, indices, updates, sizes, &s))
         return false;
     int64_t sorted = 0;
     (void)ir_attr_as_i64(m, ir_prop(m, op, IR_SCATTER_indices_are_sorted), &sorted);
