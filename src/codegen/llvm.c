@@ -36,10 +36,11 @@ static struct {
     atomic_bool tried; /* it was begun */
     bool found;
     char why[256];
-    pid_t pid;         /* of the process that opened it */
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* of what follows, after the library was opened */
     pthread_cond_t idle;
-    uint32_t users;    /* threads that compile */
+    pid_t pid;         /* of the process that used it last */
+    uint32_t users;    /* its threads that compile */
+    uint64_t begun;    /* compilations: after each power of two the handler is registered again */
     bool ended;        /* the process is ending */
 } llvm_state = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER};
 
@@ -74,8 +75,8 @@ static void llvm_initialize_targets(void *library) {
 }
 
 /* When the process ends, LLVM's own objects are destroyed, which a thread in the background may be using. Handlers run in the
-   reverse order of their registration, so this one, registered after those of the library, runs before them: nothing is begun
-   any more, and what is being compiled is waited for. A process that was forked has no such threads. */
+   reverse order of their registration, so this one, registered after those of the objects that LLVM has, runs before them: nothing is begun
+   any more, and what is being compiled is waited for. A process that was forked and has not compiled has no such threads. */
 static void llvm_end(void) {
     struct timespec until;
     if (getpid() != llvm_state.pid)
@@ -128,8 +129,15 @@ const struct llvm *llvm_get(struct diag_list *d) {
 const struct llvm *llvm_begin(struct diag_list *d) {
     const struct llvm *l = llvm_get(d);
     pthread_mutex_lock(&llvm_state.lock);
+    if (llvm_state.pid != getpid()) { /* a process that was forked has none of the threads that were at it */
+        llvm_state.pid = getpid();
+        llvm_state.users = 0;
+    }
     bool ended = llvm_state.ended;
     llvm_state.users += l && !ended;
+    llvm_state.begun++;
+    if (l && (llvm_state.begun & (llvm_state.begun - 1)) == 0)
+        (void)atexit(llvm_end); /* before the objects that LLVM has made since then */
     pthread_mutex_unlock(&llvm_state.lock);
     if (l && ended)
         diag_error(d, HILO_UNAVAILABLE, "the process is ending");

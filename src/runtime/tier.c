@@ -183,10 +183,14 @@ void rt_tier_ran(const hilo_executable *exe, double ms) {
         return;
     pthread_mutex_lock(&t->lock);
     if (atomic_load_explicit(&x->state, memory_order_relaxed) == RT_TIER_BASELINE) {
-        if (start(exe->client))
-            enqueue(t, x, false);
-        else
-            atomic_store_explicit(&x->spent_ns, 0, memory_order_relaxed); /* it is tried again when that has passed again */
+        enqueue(t, x, false);
+        /* The first batch is compiled here: what LLVM makes once for a process is there before a thread in the background uses
+           it, so that the end of the process waits for that thread before it destroys it. */
+        if (!t->started && has_batches(x))
+            compile_batch(t, x);
+        bool helped = start(exe->client);
+        while (!helped && has_batches(x))
+            compile_batch(t, x);
     }
     pthread_mutex_unlock(&t->lock);
 }
