@@ -89,7 +89,7 @@ static void test_scatter_sorted(void **state) {
             (void)scatter(&shapes[s], "f32", "i32", ops[o], FILL_PLAIN, true);
 }
 
-/* Updates of a small result, which tasks apply to copies of their own. Numbers are integers, whose sums are exact in any order. */
+/* Updates of a small result, which tasks apply to copies of their own. The numbers are integers, so that sums are exact. */
 static void test_scatter_privatised(void **state) {
     (void)state;
     static const struct {
