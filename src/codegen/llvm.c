@@ -75,8 +75,9 @@ static void llvm_initialize_targets(void *library) {
 }
 
 /* When the process ends, LLVM's own objects are destroyed, which a thread in the background may be using. Handlers run in the
-   reverse order of their registration, so this one, registered after those of the objects that LLVM has, runs before them: nothing is begun
-   any more, and what is being compiled is waited for. A process that was forked and has not compiled has no such threads. */
+   reverse order of their registration, so this one, registered after those of all that LLVM has, runs before them: nothing is
+   begun any more, and what is being compiled is waited for. A process that was forked and has not compiled has no such
+   threads. */
 static void llvm_end(void) {
     struct timespec until;
     if (getpid() != llvm_state.pid)

@@ -60,7 +60,9 @@ static ir_val expert_product(struct emit *e, ir_val x, enum llm_role role, int64
     ir_val parts[3] = {{0}}, first = build_binary(b, IR_MULTIPLY, index, build_splat(b, IR_I32_T, NULL, 0, (double)w.rows));
     for (uint32_t k = 0; k < w.nparams; k++)
         parts[k] = build_rows_at(b, layer_part(e, &w, (enum llm_part)k), first, w.rows);
-    ir_val y = product_of(b, x, e->model, &w, parts, type);
+    /* Rows are not rounded: one that is the same for all experts would be made before their loop, as numbers of f32, and have
+       other bits than one that is not. */
+    ir_val y = product_of(b, x, e->model, &w, parts, type, false);
     if (!e->c->expert_bias)
         return y;
     const struct llm_weight *bias = layer_weight(e, role + 1, layer);

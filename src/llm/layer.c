@@ -25,7 +25,7 @@ ir_val layer_sum(struct emit *e, ir_val x) {
 ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w) {
     ir_val parts[] = {layer_part(e, w, LLM_VALUES), layer_part(e, w, LLM_SCALES), layer_part(e, w, LLM_OFFSETS)};
     enum ir_dtype type = layer_decodes(e) || build_type(&e->b, x)->dims[0] == e->B ? e->model->decode : e->type;
-    return product_of(&e->b, x, e->model, w, parts, type);
+    return product_of(&e->b, x, e->model, w, parts, type, true);
 }
 
 ir_val layer_vector(struct emit *e, ir_val v, ir_val like) {

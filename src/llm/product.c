@@ -118,13 +118,13 @@ static ir_val rounded(struct build *b, ir_val x, const struct llm_weight *w) {
 /* ---- products -------------------------------------------------------------------------------- */
 
 ir_val product_of(struct build *b, ir_val x, const struct llm_model *model, const struct llm_weight *w, const ir_val parts[3],
-                  enum ir_dtype type) {
+                  enum ir_dtype type, bool rounds) {
     bool by_row = w->bits == 8 && w->groups == 1 && !w->offsets; /* one scale for each row is applied after the sum */
     bool whole = model->prompts_by_row && size(b, x, 0) >= FEW_ROWS;
     if (w->bits && type != IR_F32_T && w->cols <= MAX_COLS && (by_row || whole))
         return product_of_bytes(b, x, w, parts, by_row);
     if (w->bits && !by_row) {
-        x = model->precision != LLM_F32 ? rounded(b, x, w) : x;
+        x = rounds && model->precision != LLM_F32 ? rounded(b, x, w) : x;
         type = IR_F32_T;
     }
     ir_val m = w->bits && !by_row ? product_dequantise(b, w, parts) : parts[LLM_VALUES];

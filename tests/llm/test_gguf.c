@@ -67,7 +67,7 @@ static hilo_module *module_of_product(hilo_client *client, struct ir_module *m, 
     struct build b = {m, ir_block_new(m, ir_op_region(m, func, 0))};
     for (uint32_t i = 0; i < n; i++)
         v[i] = ir_block_add_arg(m, b.at, t[i] = ir_type_of(m, types[i], dims[i], 2));
-    ir_val y = product_of(&b, v[0], model, w, v + 1, IR_BF16_T);
+    ir_val y = product_of(&b, v[0], model, w, v + 1, IR_BF16_T, true);
     ir_type result = ir_val_get(m, y)->type;
     ir_append(m, b.at, ir_op_new(m, IR_FUNC_RETURN, &y, 1, NULL, 0, 0));
     ir_set_prop(m, func, IR_FUNC_sym_name, ir_attr_string(m, STR("main")));

@@ -39,7 +39,7 @@ none 'called by the library' < <(nm --undefined-only --format=just-symbols "$arc
 # It has no state outside its clients: no writable data, but for what the loader relocates, those locks,
 # and what a process has once: its processor, the libraries that were opened, leave to use the matrix unit.
 once='llvm_state|blas_state|dnn_state|fftw_state|code_tiles|cpu_state|ucx_state|gpu_state|nvjitlink_state'
-once=$once'|cublaslt_state|cufft_state|cublas_state|cusolver_state'
+once=$once'|cublaslt_state|cufft_state|cublas_state|cusolver_state|cudnn_state'
 none 'writable data' < <(objdump --syms "$archive" | awk -v once=" ($once)\$" -F '\t' '
     NF == 2 {
         words = split($1, left, " ")

@@ -741,6 +741,7 @@ static void damage_compiled(char *bytes, size_t nbytes) {
 
 static void test_saving(void **state) {
     (void)state;
+    setenv("HILO_TIER", "optimised", 1); /* what is kept is optimised code, which follows later otherwise */
     struct pjrt_client *c = client_with(NULL, 0);
     struct pjrt_loaded *l = compile(c, doubles);
     struct pjrt_LoadedExecutable_GetExecutable g = {.struct_size = sizeof g, .loaded = l};
@@ -789,11 +790,13 @@ static void test_saving(void **state) {
     OK(api->Executable_Destroy(&x2));
     loaded_destroy(l);
     client_destroy(c);
+    unsetenv("HILO_TIER");
 }
 
 /* A second client, as a second process would, finds the program by its bytes and reads nothing. */
 static void test_cache(void **state) {
     (void)state;
+    setenv("HILO_TIER", "optimised", 1); /* what is kept is optimised code, which follows later otherwise */
     char dir[] = "/tmp/hilo-pjrt-XXXXXX", command[64];
     assert_non_null(mkdtemp(dir));
     setenv("HILO_CACHE_DIR", dir, 1);
@@ -807,6 +810,7 @@ static void test_cache(void **state) {
     setenv("HILO_CACHE_DIR", "", 1);
     snprintf(command, sizeof command, "rm -rf %s", dir);
     assert_int_equal(system(command), 0);
+    unsetenv("HILO_TIER");
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
