@@ -565,6 +565,5 @@ const struct cli_command cli_calibrate = {
             "To remove the measurements, delete the files `calibration` and `calibration-gpu` in the directory that\n"
             "`hilo cache path` prints.\n",
     .examples = "  hilo calibrate\n"
-                "  hilo calibrate --device gpu --machine here.machine\n"
                 "  hilo calibrate --show\n",
 };
