@@ -290,8 +290,9 @@ struct x86_value *x86_wide_trunc(struct x86_module *m, struct x86_value *v, stru
 /* ---- conditions ---------------------------------------------------------------------------------- */
 
 struct x86_value *x86_scalar_compare(struct x86_module *m, int predicate, struct x86_value *a, struct x86_value *b) {
-    static const uint8_t cc[] = {X86_E, X86_NE, X86_A, X86_AE, X86_B, X86_BE, X86_GREATER, X86_GE, X86_L, X86_LE};
-    static const uint8_t exchanged[] = {X86_E, X86_NE, X86_B, X86_BE, X86_A, X86_AE, X86_L, X86_LE, X86_GREATER, X86_GE};
+    static const uint8_t codes[2][10] = { /* the second: of exchanged operands */
+        {X86_E, X86_NE, X86_A, X86_AE, X86_B, X86_BE, X86_GREATER, X86_GE, X86_L, X86_LE},
+        {X86_E, X86_NE, X86_B, X86_BE, X86_A, X86_AE, X86_L, X86_LE, X86_GREATER, X86_GE}};
     bool is_signed = predicate >= X86_SGT, narrow = a->type->bits < 32, swap = a->kind == X86_CONSTANT;
     struct x86_ins *args[] = {narrow ? x86_extended(m, a, is_signed) : x86_part(m, a),
                               narrow ? x86_extended(m, b, is_signed) : x86_part(m, b)};
@@ -299,7 +300,7 @@ struct x86_value *x86_scalar_compare(struct x86_module *m, int predicate, struct
         struct x86_ins *t = args[0];
         args[0] = args[1], args[1] = t;
     }
-    enum x86_cc code = (enum x86_cc)(swap ? exchanged : cc)[predicate - X86_EQ];
+    enum x86_cc code = (enum x86_cc)codes[swap][predicate - X86_EQ];
     struct x86_ins *i =
         x86_ins_cc(m, X86_SETCC, a->type->bits == 64 || a->type->kind == X86_POINTER ? 8 : 4, code, false, args, 2);
     return x86_value_of(m, x86_type_int(m, 1), i);
