@@ -338,24 +338,24 @@ static void one_eigh(const struct factor *f, size_t i, void *const *out, num *a,
 }
 
 static void one_svd(const struct factor *f, size_t i, void *const *out, num *a, num *large, num *small, num *s) {
-    bool turned = f->m < f->n; /* then of the adjoint: a = v s uᴴ */
-    size_t m = turned ? f->n : f->m, n = f->k, columns = f->vectors && f->full ? m : n;
+    bool use_adjoint = f->m < f->n; /* then of the adjoint: a = v s uᴴ */
+    size_t m = use_adjoint ? f->n : f->m, n = f->k, columns = f->vectors && f->full ? m : n;
     size_t rows = f->full ? f->m : f->k, below = f->full ? f->n : f->k; /* of u: columns; of vᴴ: rows */
     set_all(f->type, out[0], i * m * n, a, m * n);
-    for (size_t r = 0; r < f->m && turned; r++) /* in `large`, then back */
+    for (size_t r = 0; r < f->m && use_adjoint; r++) /* in `large`, then back */
         for (size_t c = 0; c < f->n; c++)
             large[c * f->m + r] = num_conj(a[r * f->n + c]);
-    if (turned)
+    if (use_adjoint)
         memcpy(a, large, m * n * sizeof *a);
     svd(m, n, columns, a, s, large, small);
     set_all(factor_real(f->type), out[1], i * n, s, n);
     ((int32_t *)out[4])[i] = 0;
     for (size_t r = 0; f->vectors && r < f->m; r++)
         for (size_t c = 0; c < rows; c++)
-            set(f->type, out[2], (i * f->m + r) * rows + c, turned ? small[r * n + c] : large[r * columns + c]);
+            set(f->type, out[2], (i * f->m + r) * rows + c, use_adjoint ? small[r * n + c] : large[r * columns + c]);
     for (size_t r = 0; f->vectors && r < below; r++)
         for (size_t c = 0; c < f->n; c++)
-            set(f->type, out[3], (i * below + r) * f->n + c, num_conj(turned ? large[c * columns + r] : small[c * n + r]));
+            set(f->type, out[3], (i * below + r) * f->n + c, num_conj(use_adjoint ? large[c * columns + r] : small[c * n + r]));
 }
 
 void factor_one(const struct factor *f, size_t i, const void *const *in, void *const *out, void *scratch) {

@@ -197,8 +197,8 @@ static bool put_spatial(struct problem *p, int i, const struct conv_dim *d) {
 /* False where it is none of that kind, or one that the library does not have. */
 static bool read_problem(const struct conv *v, enum kind kind, bool reversed, struct problem *p) {
     static const struct conv_dim none = {.in = 1, .window = 1, .out = 1, .stride = 1, .base = 1, .dilation = 1};
-    bool turned = kind != TO_WINDOW && reversed == (kind == FORWARD);
-    *p = (struct problem){.kind = kind, .mode = turned ? CUDNN_CONVOLUTION : CUDNN_CROSS_CORRELATION};
+    bool flips_window = kind != TO_WINDOW && reversed == (kind == FORWARD);
+    *p = (struct problem){.kind = kind, .mode = flips_window ? CUDNN_CONVOLUTION : CUDNN_CROSS_CORRELATION};
     if (!is_kind(v, kind, reversed) || !put_features(p, v))
         return false;
     int n = 0;
