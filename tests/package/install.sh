@@ -51,7 +51,7 @@ try 'the program in hilo.h as C++17' c++ -std=c++17 "${warnings[@]}" -Iinclude -
 try 'shared program' ./shared
 try 'runtime program' ./runtime
 try 'runtime alone' sh -c "! ldd ./runtime | grep -q 'libhilo\.so'"
-for limit in libhilo.so=3500000 libhilo-runtime.so=1048576; do
+for limit in libhilo.so=3500000 libhilo-runtime.so=1000000; do
     try "${limit%=*} is small" sh -c "[ \$(stat -Lc %s '$lib/${limit%=*}') -le ${limit#*=} ]"
 done
 try 'static program' env -u LD_LIBRARY_PATH ./static
