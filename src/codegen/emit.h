@@ -71,6 +71,7 @@ struct emit {
     LLVMValueRef md_one, md_none; /* !{i32 1}, !{} */
     bool unrolls;                 /* copies of loops that equal values should be shared between */
     bool inlines;                 /* functions that are to be inlined */
+    bool hoists;                  /* what compiles this moves constants out of loops */
 
     /* the kernel */
     const struct kir *k;

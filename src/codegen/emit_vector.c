@@ -6,6 +6,8 @@
 
 #include "kir/node.h"
 
+#include <stdio.h>
+
 /* ---- classes --------------------------------------------------------------------------------- */
 
 struct classify {
@@ -538,6 +540,29 @@ static void vector_single(struct emit *e, kir_val v, LLVMValueRef extent, const 
         reduce_end(e, changes, outside);
 }
 
+/* Whether the sums of a loop take half of the vector registers or more. */
+static bool vector_is_full(const struct emit *e, const struct kir_node *loop) {
+    int64_t bits = 0;
+    for (kir_val v = kir_block_get(e->k, loop->body)->first; emit_is(v); v = kir_get(e->k, v)->next) {
+        const struct kir_node *n = kir_get(e->k, v);
+        bits += n->op == KIR_REG ? n->imm * loop->width * kir_type_bits((enum kir_type)n->type) : 0;
+    }
+    return bits * 2 >= (int64_t)e->t->vector_registers * e->t->vector_bytes * 8;
+}
+
+/* Nothing stays in vector registers across this. LLVM moves the constants of an epilogue out of the loops around a product, and
+   then spills the product's sums. */
+static void vector_clear(struct emit *e) {
+    const struct llvm *l = e->l;
+    char clobbers[32 * sizeof "~{xmm31}"];
+    size_t at = 0;
+    for (uint32_t i = 0; i < e->t->vector_registers && i < 32; i++)
+        at += (size_t)snprintf(clobbers + at, sizeof clobbers - at, "%s~{xmm%u}", i ? "," : "", (unsigned)i);
+    LLVMTypeRef type = l->FunctionType(l->VoidTypeInContext(e->context), NULL, 0, false);
+    LLVMValueRef code = l->GetInlineAsm(type, "", 0, clobbers, at, true, false, LLVMInlineAsmDialectATT, false);
+    l->BuildCall2(e->b, type, code, NULL, 0, "");
+}
+
 void emit_vector_loop(struct emit *e, kir_val v) {
     const struct kir_node *n = kir_get(e->k, v);
     const struct emit_slots *changes = e->nodes[v.i].changes;
@@ -554,6 +579,9 @@ void emit_vector_loop(struct emit *e, kir_val v) {
         return;
     }
     bool masked = emit_can_mask(e, n->body);
+    bool clears = e->hoists && vector_is_full(e, n);
+    if (clears)
+        vector_clear(e);
     LLVMBasicBlockRef first = emit_new_block(e, "vector");
     e->before = e->l->GetInsertBlock(e->b);
     e->l->BuildBr(e->b, first);
@@ -570,4 +598,6 @@ void emit_vector_loop(struct emit *e, kir_val v) {
     e->mask = NULL;
     if (e->status == HILO_OK)
         reduce_end(e, changes, outside);
+    if (clears)
+        vector_clear(e);
 }

@@ -231,7 +231,7 @@ hilo_status cg_compile(const struct kir *const *kernels, uint32_t n, const struc
     if (tier == CG_BASELINE)
         return emit == CG_OBJECT && cg_has_baseline(t) ? object_baseline(kernels, n, t, al, d, out, out_bytes)
                                                        : HILO_UNIMPLEMENTED;
-    struct emit e = {.l = llvm_begin(d), .t = t, .d = d, .blocks = t->isa == TARGET_NVPTX};
+    struct emit e = {.l = llvm_begin(d), .t = t, .d = d, .blocks = t->isa == TARGET_NVPTX, .hoists = t->isa == TARGET_X86_64};
     if (!e.l)
         return HILO_UNAVAILABLE;
     hilo_status s = object_compile(&e, kernels, n, emit, al, out, out_bytes);
