@@ -103,7 +103,7 @@ static void add_calibration(struct blake2 *b, const hilo_client *client) {
     }
     diag_clear(&d);
     static const char *const paths[] = {"HILO_ONEDNN_PATH", "HILO_OPENBLAS_PATH", "HILO_FFTW_PATH", "HILO_CUBLASLT_PATH",
-                                        "HILO_CUFFT_PATH", "HILO_CUSOLVER_PATH", "HILO_CUBLAS_PATH"};
+                                        "HILO_CUDNN_PATH", "HILO_CUFFT_PATH", "HILO_CUSOLVER_PATH", "HILO_CUBLAS_PATH"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         add_text(b, getenv(paths[i]));
 }
@@ -114,12 +114,23 @@ struct cached {
     struct diag_list *d;
     uint8_t key[RT_KEY_BYTES];
     bool on; /* there is a key */
+    const char *why_not; /* the program is not kept although there is a cache; NULL when it is */
 };
 
-/* What shows how a program is compiled, or what it means, is made each time, and what is for another processor. */
-static bool is_wanted(const struct cached *c) {
-    return c->client->store.dir && c->o->cache && c->o->backend == HILO_BACKEND_AUTO && !c->o->target_cpu && !c->o->machine &&
-           !dump_directory(c->o);
+/* What shows how a program is compiled, or what it means, is made each time, and what files are not for. */
+static const char *unwanted(const hilo_compile_options *o) {
+    return o->backend != HILO_BACKEND_AUTO ? "its backend is named" :
+           o->target_cpu                   ? "it is for a processor that is named" :
+           o->machine                      ? "its steps are placed on the units of a machine" :
+           dump_directory(o)               ? "what its passes make is written" :
+                                             NULL;
+}
+
+static bool is_wanted(struct cached *c) {
+    if (!c->client->store.dir || !c->o->cache)
+        return false;
+    c->why_not = unwanted(c->o);
+    return !c->why_not;
 }
 
 /* What a content hash is of: the text of a module, or that of a .hilo file, which is optimised. */
@@ -190,8 +201,10 @@ static bool is_whole(const struct plan *p) {
 /* Evaluated plans are not cached: a compiler that is installed later, or the shapes of a run, may give better ones. */
 static hilo_status compile_and_keep(struct cached *c, hilo_module *module, hilo_executable **out) {
     HILO_TRY(compile_module(c->client, module, c->o, NULL, c->d, out));
-    if (c->on && !is_whole(&(*out)->plan))
+    if (c->on && !is_whole(&(*out)->plan)) {
+        c->why_not = "it has products by libraries";
         return HILO_OK;
+    }
     if (c->on && !(*out)->plan.evaluated)
         rt_store_put(c->client, *out, c->key);
     else if (c->on)
@@ -227,8 +240,9 @@ static hilo_status finish(struct cached *c, double begin, hilo_status status, hi
     if (status == HILO_OK) {
         exe->compile_ms = rt_now_ms() - begin;
         *out = exe;
-        rt_log(c->client, HILO_LOG_DEBUG, "%s in %.3f ms: %u steps, %u buffers", from[exe->cached], exe->compile_ms,
-               exe->plan.nsteps, exe->plan.nbuffers);
+        rt_log(c->client, HILO_LOG_DEBUG, "%s in %.3f ms: %u steps, %u buffers%s%s", from[exe->cached], exe->compile_ms,
+               exe->plan.nsteps, exe->plan.nbuffers, c->why_not ? "; not kept in the compile cache: " : "",
+               c->why_not ? c->why_not : "");
     }
     return rt_finish(c->client, c->d, status);
 }

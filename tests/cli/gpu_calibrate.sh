@@ -73,6 +73,9 @@ EOP
 prefers cuDNN
 exits 0 explain c.mlir --device gpu
 says 'kernel cuDNN' 'expected: cuDNN 0.0000 ms, hilo 1000.0000 ms'
+HILO_CUDNN_PATH= exits 0 run c.mlir --device gpu --input random:1
+exits 0 run c.mlir --device gpu --input random:1 --timing 1 --json # not what was compiled without the library
+says '"cached":false'
 prefers hilo
 exits 0 compile c.mlir --device gpu --emit plan
 if grep -q 'by cuDNN' out; then fail 'cuDNN is used'; else pass; fi

@@ -30,10 +30,15 @@ static const char program[] = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf3
 struct heard {
     int warnings;
     char last[512];
+    char why_not[128]; /* a program is not kept */
 };
 
 static void hear(void *user, hilo_log_level level, const char *message) {
+    static const char told[] = "not kept in the compile cache: ";
     struct heard *h = user;
+    const char *why_not = strstr(message, told);
+    if (why_not)
+        snprintf(h->why_not, sizeof h->why_not, "%s", why_not + strlen(told));
     if (level != HILO_LOG_WARNING)
         return;
     h->warnings++;
@@ -250,10 +255,19 @@ static void test_options(void **state) {
     assert_int_equal(cached_anew(&o, NULL), HILO_CACHED_NOT);
     o.cache = 1;
     o.backend = HILO_BACKEND_REFERENCE;
+    struct heard h = {0};
     assert_int_equal(cached_anew(&o, NULL), HILO_CACHED_NOT);
-    assert_int_equal(cached_anew(&o, NULL), HILO_CACHED_NOT);
+    assert_int_equal(cached_anew(&o, &h), HILO_CACHED_NOT);
+    assert_string_equal(h.why_not, "its backend is named");
     hilo_compile_options_init(&o);
-    assert_int_equal(cached_anew(&o, NULL), HILO_CACHED_DISK);
+    o.machine = "tests/target/machines/unified.machine";
+    assert_int_equal(cached_anew(&o, &h), HILO_CACHED_NOT);
+    assert_int_equal(cached_anew(&o, &h), HILO_CACHED_NOT);
+    assert_string_equal(h.why_not, "its steps are placed on the units of a machine");
+    hilo_compile_options_init(&o);
+    h = (struct heard){0};
+    assert_int_equal(cached_anew(&o, &h), HILO_CACHED_DISK);
+    assert_string_equal(h.why_not, "");
     struct rt_store_file *v;
     assert_int_equal(files(&v), 4);
     free(v);
