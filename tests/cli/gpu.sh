@@ -109,6 +109,20 @@ says 'expected hilo, hilo:gpu, reference or pjrt:PATH'
 # ---- where programs run
 exits 0 devices
 says 'gpu:0: stand-in GPU, compute capability 9.0 (sm_90a), 4 multiprocessors'
+export HILO_FAKE_CUDA_DEVICES=3
+exits 0 devices
+says 'gpu:0: stand-in GPU, compute capability 9.0 (sm_90a), 4 multiprocessors' \
+    'gpu:2: stand-in GPU, compute capability 9.0 (sm_90a), 6 multiprocessors'
+exits 0 run loop.mlir --no-cache --input random:1
+cp out want
+for n in 0 1 2; do
+    exits 0 run loop.mlir --no-cache --input random:1 --device gpu:$n
+    same want "on GPU $n"
+    if [ "$(report leaks) $(report device)" = "0 $n" ]; then pass; else fail "GPU $n: $(cat report)"; fi
+done
+exits 3 run add.mlir --input random:1 --device gpu:3
+says 'there is no GPU 3; the driver has 3'
+unset HILO_FAKE_CUDA_DEVICES
 exits 3 run add.mlir --input random:1 --device gpu:7
 says 'there is no GPU 7; the driver has 1'
 exits 3 run add.mlir --input random:1 --device tpu

@@ -6,15 +6,16 @@
  *   - Copies from pinned memory read it late.
  *   - The nodes of a graph run in any order that their dependencies allow. An update changes later launches alone.
  *   - Tensor maps are of device memory, and a kernel has pointers to what its maps are of.
- *   - Calls without the context, unknown handles, addresses outside of live memory and what ptx.h finds are reported on
+ *   - Handles of devices are not their ordinals; each has a primary context, and a number of multiprocessors of its own.
+ *   - Calls without a context, unknown handles, addresses outside of live memory and what ptx.h finds are reported on
  *     standard error, and every further call fails.
  * Environment: HILO_FAKE_CUDA_FAIL=n lets the n-th call fail (of those that may), HILO_FAKE_CUDA_MEMORY=bytes,
- * HILO_FAKE_CUDA_SM=90, HILO_FAKE_CUDA_NO_CUBINS=1, HILO_FAKE_CUDA_SEED=n,
+ * HILO_FAKE_CUDA_SM=90, HILO_FAKE_CUDA_NO_CUBINS=1, HILO_FAKE_CUDA_SEED=n, HILO_FAKE_CUDA_DEVICES=n,
  * HILO_FAKE_CUDA_PITCH=bytes that a row of a copy in a graph may have,
  * HILO_FAKE_CUDA_REPORT=file: a line is appended at the end,
- * "calls N failed N leaks N launches N uploads N downloads N bytes N peak N graphs N updates N waits N", where bytes are those
- * of uploads and downloads; launches are of single kernels, graphs of graphs, updates of their nodes, waits for streams and
- * events.
+ * "calls N failed N leaks N launches N uploads N downloads N bytes N peak N graphs N updates N waits N device N", where bytes
+ * are those of uploads and downloads; launches are of single kernels, graphs of graphs, updates of their nodes, waits for
+ * streams and events; the device is the ordinal of that whose context was retained last.
  * Leaks are told on standard error, too. */
 #include "gpu/cubin.h"
 #include "gpu/cuda.h"
@@ -98,20 +99,22 @@ struct graph { const struct graph *of; struct node **nodes; size_t n; };
 struct stream { struct work *first, **last; uint64_t enqueued, done; };
 struct event { struct stream *stream; uint64_t after; /* so many works of it */ };
 
+enum { MOST_DEVICES = 4, FIRST_DEVICE = 7 /* the handle of device 0 */ };
+
 static struct {
     pthread_mutex_t lock;
     bool started, told;
     char *range, *storage; /* addresses that the host may not touch; the bytes that they stand for */
     uint64_t top, seed;
     size_t used, peak, memory;
-    int retained, sticky, nstreams, nevents, ngraphs;
+    int retained[MOST_DEVICES], sticky, nstreams, nevents, ngraphs, last_device;
     uint64_t calls, fail, failed, launches, uploads, downloads, bytes /* of both */, graphs, updates, waits;
     uint64_t queued; /* work that was enqueued and is not done */
     struct allocation *allocations;
     struct pinned *pinned;
     struct module *modules;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static char context; /* its address is the primary context */
+static char contexts[MOST_DEVICES]; /* their addresses are the primary contexts */
 static _Thread_local void *current;
 
 static uint64_t number(const char *name, uint64_t otherwise) {
@@ -137,6 +140,23 @@ static int misuse(int error, const char *fmt, ...) {
     return error;
 }
 
+static int count_devices(void) {
+    uint64_t n = number("HILO_FAKE_CUDA_DEVICES", 1);
+    return n < MOST_DEVICES ? (int)n : MOST_DEVICES;
+}
+
+/* The ordinal of a handle; -1 when there is none. */
+static int ordinal_of(int device) {
+    return device >= FIRST_DEVICE && device < FIRST_DEVICE + count_devices() ? device - FIRST_DEVICE : -1;
+}
+
+static bool is_context(const void *p) {
+    for (int i = 0; i < MOST_DEVICES; i++)
+        if (p == &contexts[i])
+            return fake.retained[i] > 0;
+    return false;
+}
+
 /* Begins a call that may fail; it ends with leave(). */
 static int enter(bool needs_context, const char *name) {
     pthread_mutex_lock(&fake.lock);
@@ -147,8 +167,8 @@ static int enter(bool needs_context, const char *name) {
     }
     if (!fake.started)
         return NOT_INITIALIZED;
-    if (needs_context && (current != &context || !fake.retained))
-        return misuse(INVALID_CONTEXT, "%s without the context", name);
+    if (needs_context && !is_context(current))
+        return misuse(INVALID_CONTEXT, "%s without a context", name);
     return fake.sticky;
 }
 
@@ -310,10 +330,9 @@ static int cuEventDestroy(void *event) {
 /* ---- memory, as the driver's functions ------------------------------------------------------- */
 
 static int cuDeviceGetDefaultMemPool(void **pool, int device) {
-    (void)device;
     ENTER(false);
     *pool = &fake;
-    return leave(OK);
+    return leave(ordinal_of(device) < 0 ? INVALID_DEVICE : OK);
 }
 
 static int cuMemPoolSetAttribute(void *pool, int attribute, void *value) {
@@ -691,7 +710,7 @@ static int set_copy(struct node *node, const struct cuda_copy *c, const void *in
     for (int i = 0; i < 2; i++) {
         if (v[i]->x || v[i]->y || v[i]->z || v[i]->level || v[i]->reserved || v[i]->type != CUDA_DEVICE_MEMORY ||
             v[i]->pitch < c->width || v[i]->pitch > most_pitch() || v[i]->height != 1 ||
-            c->height != 1 || c->depth != 1 || in != &context)
+            c->height != 1 || c->depth != 1 || in != current)
             return misuse(INVALID_VALUE, "a node that copies what is not a row of bytes of the device");
         node->params[i] = v[i]->device;
     }
@@ -832,29 +851,28 @@ static int cuGetErrorString(int code, const char **text) {
 
 static int cuDeviceGetCount(int *n) {
     ENTER(false);
-    *n = (int)number("HILO_FAKE_CUDA_DEVICES", 1);
+    *n = count_devices();
     return leave(OK);
 }
 
 static int cuDeviceGet(int *device, int ordinal) {
     ENTER(false);
-    *device = ordinal;
-    return leave(ordinal ? INVALID_DEVICE : OK);
+    *device = FIRST_DEVICE + ordinal;
+    return leave(ordinal_of(*device) < 0 ? INVALID_DEVICE : OK);
 }
 
 static int cuDeviceGetName(char *name, int size, int device) {
-    (void)device;
     ENTER(false);
     snprintf(name, (size_t)size, "stand-in GPU");
-    return leave(OK);
+    return leave(ordinal_of(device) < 0 ? INVALID_DEVICE : OK);
 }
 
 static int cuDeviceGetAttribute(int *value, int attribute, int device) {
     ENTER(false);
-    int sm = (int)number("HILO_FAKE_CUDA_SM", 90);
-    const struct { int attribute, value; } known[] = {{11, (int)most_pitch()}, {16, 4},       {38, 1 << 20}, {75, sm / 10},
-                                                      {76, sm % 10},           {97, 232448}, {115, 1}};
-    for (size_t i = 0; i < sizeof known / sizeof *known && !device; i++)
+    int sm = (int)number("HILO_FAKE_CUDA_SM", 90), ordinal = ordinal_of(device);
+    const struct { int attribute, value; } known[] = {{11, (int)most_pitch()}, {16, 4 + ordinal}, {38, 1 << 20}, {75, sm / 10},
+                                                      {76, sm % 10},           {97, 232448},      {115, 1}};
+    for (size_t i = 0; i < sizeof known / sizeof *known && ordinal >= 0; i++)
         if (known[i].attribute == attribute) {
             *value = known[i].value;
             return leave(OK);
@@ -863,24 +881,28 @@ static int cuDeviceGetAttribute(int *value, int attribute, int device) {
 }
 
 static int cuDeviceTotalMem(size_t *bytes, int device) {
-    (void)device;
     ENTER(false);
     *bytes = fake.memory;
-    return leave(OK);
+    return leave(ordinal_of(device) < 0 ? INVALID_DEVICE : OK);
 }
 
 static int cuDevicePrimaryCtxRetain(void **to, int device) {
-    (void)device;
     ENTER(false);
-    fake.retained++;
-    *to = &context;
+    int ordinal = ordinal_of(device);
+    if (ordinal < 0)
+        return leave(INVALID_DEVICE);
+    fake.retained[ordinal]++;
+    fake.last_device = ordinal;
+    *to = &contexts[ordinal];
     return leave(OK);
 }
 
 static int cuDevicePrimaryCtxRelease(int device) {
-    (void)device;
     ENTER_FREE();
-    fake.retained--;
+    int ordinal = ordinal_of(device);
+    if (ordinal < 0 || fake.retained[ordinal] == 0)
+        return leave(misuse(INVALID_DEVICE, "%s of a device without a context", __func__));
+    fake.retained[ordinal]--;
     return leave(error);
 }
 
@@ -911,7 +933,9 @@ EXPORT int cuGetProcAddress_v2(const char *name, void **function, int version, u
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static uint64_t count_live(void) {
-    uint64_t n = (uint64_t)(fake.retained + fake.nstreams + fake.nevents + fake.ngraphs);
+    uint64_t n = (uint64_t)(fake.nstreams + fake.nevents + fake.ngraphs);
+    for (int i = 0; i < MOST_DEVICES; i++)
+        n += (uint64_t)fake.retained[i];
     for (struct allocation *a = fake.allocations; a; a = a->next)
         n += a->live;
     for (struct pinned *x = fake.pinned; x; x = x->next)
@@ -944,7 +968,7 @@ EXPORT char *fake_cuda_bytes(uint64_t address, size_t bytes) {
 }
 
 EXPORT int fake_cuda_has_context(void) {
-    return current == &context;
+    return is_context(current);
 }
 
 EXPORT void fake_cuda_read(struct fake_cuda *out) {
@@ -967,10 +991,10 @@ __attribute__((destructor)) static void report(void) {
     if (!f)
         return;
     fprintf(f, "calls %llu failed %llu leaks %llu launches %llu uploads %llu downloads %llu bytes %llu peak %zu "
-               "graphs %llu updates %llu waits %llu\n",
+               "graphs %llu updates %llu waits %llu device %d\n",
             (unsigned long long)fake.calls, (unsigned long long)fake.failed, (unsigned long long)leaks,
             (unsigned long long)fake.launches, (unsigned long long)fake.uploads, (unsigned long long)fake.downloads,
             (unsigned long long)fake.bytes, fake.peak, (unsigned long long)fake.graphs, (unsigned long long)fake.updates,
-            (unsigned long long)fake.waits);
+            (unsigned long long)fake.waits, fake.last_device);
     fclose(f);
 }
