@@ -33,7 +33,7 @@ func.func @main(%a: tensor<96x64xbf16>, %b: tensor<64x64xbf16>) -> tensor<96x64x
   return %c : tensor<96x64xf32>
 }
 MLIR
-for cpu in 'x86-64-v4 fma' 'znver4 dot2_bf16' 'sapphirerapids tile'; do
+for cpu in 'x86-64-v4 fma' 'znver4 dot2_bf16' 'sapphirerapids tile' 'sm_80 tile' 'sm_90a tile'; do
     exits 0 explain bf16.mlir --run --runs 1 --backend interpreter --target-cpu "${cpu% *}"
     says 'executed, elements' "${cpu#* } 393216" 'stored bytes'
 done

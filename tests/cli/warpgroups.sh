@@ -45,6 +45,7 @@ cp out want
 exits 0 compile product.mlir --target-gpu sm_90a -o product.hilo
 exits 0 run product.hilo --input random:5 --device gpu
 if cmp -s out want; then pass; else fail 'a file gives other results'; fi
+driver_calls_fail 30 product.mlir --input random:5 # those that encode maps among them
 
 # a kernel for GPUs alone
 exits 0 compile product.mlir --target-gpu sm_90a --emit kir -o product.kir
