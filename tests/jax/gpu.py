@@ -52,7 +52,7 @@ large[:] = 0
 check("what is uploaded is a copy", np.asarray(there).any())
 check("from platform to platform", np.array_equal(jax.device_put(jax.device_put(there, cpu), gpu), there))
 
-# Factors and solves are StableHLO's ops, which a GPU's libraries may compute; other factors are LAPACK's, on the host.
+# Factors and solves are StableHLO's ops, which a GPU's libraries may compute. gpu_linalg.py has the rest of jnp.linalg.
 m = x @ x.T + 9 * np.eye(5, dtype=np.float32)
 solve = jax.jit(lambda m, b: jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(m), b))
 check("a Cholesky factor and its solves", near(m @ solve(m, x), x, 1e-4) and near(jnp.linalg.inv(m) @ m, np.eye(5), 1e-4))
