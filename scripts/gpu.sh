@@ -1,7 +1,8 @@
 #!/bin/sh
 # gpu.sh [--quick] [FILE]: on a machine with an NVIDIA GPU, in less than nine minutes: the programs of tests/op on the device
 # against their assertions, a part of them under compute-sanitizer where that is installed, and times beside a copy in the
-# device's memory, PyTorch and JAX where these are importable and have the GPU. Prints a table and writes FILE (gpu.json).
+# device's memory, PyTorch and JAX where these are importable and have the GPU. What is not there, or has no time left, is told.
+# Prints a table and writes FILE (gpu.json).
 # HILO: the command, default build/hilo. MODEL: a directory of a language model, whose speed is measured, too.
 # --quick: small sizes and one file, as the tests run it on a stand-in for the driver.
 set -u
@@ -12,6 +13,15 @@ quick=
 out=${1:-gpu.json}
 dir=$(mktemp -d) || exit
 trap 'rm -rf "$dir"' EXIT
+begin=$(date +%s)
+# within SECONDS COMMAND...: for at most so long, and not beyond what the script may take.
+within() {
+    limit=$1 rest=$((begin + 530 - $(date +%s)))
+    shift
+    [ "$limit" -le "$rest" ] || limit=$rest
+    [ "$limit" -gt 0 ] || { echo 'no time is left' >&2 && return 124; }
+    timeout "$limit" "$@"
+}
 device=$("$hilo" devices | sed -n 's/^gpu:0: //p')
 [ -n "$device" ] || { "$hilo" devices | grep '^gpu' >&2; exit 1; }
 if [ "$quick" ]; then
@@ -23,15 +33,19 @@ else
 fi
 
 # ---- correctness
-timeout 240 "$hilo" check --device gpu --arguments $checked >"$dir/op" 2>&1
+within 240 "$hilo" check --device gpu --arguments $checked >"$dir/op" 2>&1
 ops=$(grep -E '^[0-9]+ passed' "$dir/op" | tail -n 1)
+[ "$ops" ] || ops="did not end: $(tail -n 1 "$dir/op" | tr -d '"\\')"
 grep -E '^tests/op' "$dir/op" | head -n 20
 sanitizer='not installed'
 if command -v compute-sanitizer >/dev/null; then
-    sanitizer=errors
-    timeout 90 compute-sanitizer --error-exitcode 9 "$hilo" check -j 1 --device gpu --arguments tests/op/reduce*.mlir \
-        tests/op/contraction_units.mlir >"$dir/sanitizer" 2>&1 && sanitizer='no errors'
-    [ "$sanitizer" = 'no errors' ] || tail -n 20 "$dir/sanitizer"
+    within 90 compute-sanitizer --error-exitcode 9 "$hilo" check -j 1 --device gpu --arguments tests/op/reduce*.mlir \
+        tests/op/contraction_units.mlir >"$dir/sanitizer" 2>&1
+    case $? in
+    0) sanitizer='no errors' ;;
+    124) sanitizer='did not end in time' ;;
+    *) sanitizer=errors && tail -n 20 "$dir/sanitizer" ;;
+    esac
 fi
 
 # ---- programs: each is a row, with the bytes that it has to read and write, and its operations
@@ -171,7 +185,7 @@ factor svd $((22 * cube)) <<EOP
     : ($f) -> ($f, $h, $f, $f, tensor<i32>)
 EOP
 
-# ---- peers: lines `NAME LIBRARY MS`
+# ---- peers: lines `NAME LIBRARY MS`, and `peer LIBRARY VERSION`, or why it is not used
 cat >"$dir/peers.py" <<EOP
 import statistics, sys, time
 n, rows, columns, size, width, layers, runs = $n, $rows, $columns, $size, $width, $layers, $runs
@@ -194,6 +208,7 @@ def median(name, library, run, wait):
 
 try:
     import torch
+    print("peer torch", torch.__version__ if torch.cuda.is_available() else "has no GPU", flush=True)
     if torch.cuda.is_available():
         def rand(*dims, dtype=torch.float32):
             return torch.rand(dims, device="cuda").to(dtype)
@@ -219,9 +234,10 @@ try:
                           ("svd", lambda: torch.linalg.svd(spd, full_matrices=False))):
             median(name, "torch", run, torch.cuda.synchronize)
 except ImportError:
-    pass
+    print("peer torch is not installed")
 try:
     import jax, jax.numpy as jnp
+    print("peer jax", jax.__version__ if jax.default_backend() == "gpu" else "has no GPU", flush=True)
     if jax.default_backend() == "gpu":
         def rand(*dims, dtype=jnp.float32):
             return jax.random.uniform(jax.random.key(0), dims).astype(dtype)
@@ -243,15 +259,15 @@ try:
             f = jax.jit(f)
             median(name, "jax", lambda: jax.block_until_ready(f(*args)), lambda: None)
 except ImportError:
-    pass
+    print("peer jax is not installed")
 EOP
 : >"$dir/peers"
 ! command -v python3 >/dev/null ||
-    timeout 150 python3 "$dir/peers.py" >"$dir/peers" 2>"$dir/peers.err" || tail -n 3 "$dir/peers.err"
+    within 150 python3 "$dir/peers.py" >"$dir/peers" 2>"$dir/peers.err" || tail -n 3 "$dir/peers.err"
 
 # ---- times: of kernels, and of the product and the convolution by cuBLASLt and cuDNN where these are
 time_of() { # NAME BACKEND
-    timeout 60 "$hilo" run "$dir/$1.mlir" --device gpu --backend "$2" --input random:1 --timing $runs --json 2>"$dir/err" |
+    within 60 "$hilo" run "$dir/$1.mlir" --device gpu --backend "$2" --input random:1 --timing $runs --json 2>"$dir/err" |
         sed -n 's/.*"median_ms":\([0-9.]*\).*/\1/p'
 }
 while read -r name bytes operations; do
@@ -259,27 +275,35 @@ while read -r name bytes operations; do
     [ -n "$ms" ] || { echo "$name: $(tail -n 1 "$dir/err")"; }
     echo "$name $bytes $operations ${ms:-0}" >>"$dir/times"
 done <"$dir/rows"
+used() { # NAME PATTERN LIBRARY: whether it computes that; if not, the reason is told
+    "$hilo" compile "$dir/$1.mlir" --device gpu --backend library --emit plan >"$dir/plan" 2>"$dir/err"
+    grep -q "$2" "$dir/plan" && return
+    echo "$1: not by $3: $(grep -F "$3" "$dir/err" | head -n 1)"
+    return 1
+}
 by_library() { # NAME LIBRARY
-    "$hilo" compile "$dir/$1.mlir" --device gpu --backend library --emit plan 2>/dev/null | grep -q "by $2" || return 0
+    used "$1" "by $2" "$2" || return 0
     ms=$(time_of "$1" library)
     awk -v ms="${ms:-0}" -v name="$1" -v by="$2" '$1 == name { print by, $2, $3, ms }' "$dir/rows" >>"$dir/times"
 }
 by_library product cuBLASLt
 by_library convolution cuDNN
 while read -r name bytes operations; do
-    "$hilo" compile "$dir/$name.mlir" --device gpu --backend library --emit plan 2>/dev/null | grep -q ' cusolver\.' || continue
+    used "$name" ' cusolver\.' cuSOLVER || continue
     ms=$(time_of "$name" library)
     echo "$name $bytes $operations ${ms:-0}" >>"$dir/times"
 done <"$dir/factors"
 tokens=
-[ -z "${MODEL-}" ] || tokens=$(timeout 120 "$hilo" generate -m "$MODEL" --engine hilo:gpu --raw -p A -n $new --json |
+[ -z "${MODEL-}" ] || tokens=$(within 120 "$hilo" generate -m "$MODEL" --engine hilo:gpu --raw -p A -n $new --json |
     sed -n 's/.*"decode_tok_s":\([0-9.]*\).*/\1/p')
 
 launches=$("$hilo" explain "$dir/tiny.mlir" --device gpu --json | sed -n 's/.*"launches":\([0-9]*\).*/\1/p')
 
-awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${launches:-0}" \
+awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${launches:-0}" -v day="$(date -u +%F)" \
     -v tokens="$tokens" -v json="$out" '
     function number(x) { return x == "" || x == 0 ? "null" : x }
+    function version(x) { return x in versions ? versions[x] : "was not asked" }
+    $1 == "peer" && FILENAME ~ /peers$/ { versions[$2] = substr($0, length($1 $2) + 3); next }
     FILENAME ~ /peers$/ { peer[$1, $2] = $3; next }
     {
         if ($1 == "copy" && $4 > 0) copied = $2 / $4
@@ -298,14 +322,17 @@ awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${l
             share ? sprintf("%.2f", share) : "-")
     }
     END {
-        printf "%s\ntests/op: %s; compute-sanitizer: %s\n\n", device, ops, sanitizer
+        printf "%s, %s\ntests/op: %s; compute-sanitizer: %s\n", device, day, ops, sanitizer
+        printf "torch: %s; jax: %s\n\n", version("torch"), version("jax")
         printf "%-12s %10s %10s %10s %10s %8s\n%s", "", "hilo ms", "GB/s", "torch ms", "jax ms", "share", table
         printf "share: of the rate of the copy; products, convolution, factors: of torch\n"
         printf "tiny: time of each of %d kernels in turn\n", launches
         if (tokens) printf "decode: %s tokens/s\n", tokens
-        printf "{\"device\":\"%s\",\"ops\":\"%s\",\"sanitizer\":\"%s\",", device, ops, sanitizer >json
+        printf "{\"device\":\"%s\",\"date\":\"%s\",\"ops\":\"%s\",\"sanitizer\":\"%s\",", device, day, ops, sanitizer >json
+        printf "\"torch\":\"%s\",\"jax\":\"%s\",", version("torch"), version("jax") >json
         printf "\"tiny_launches\":%d,\"tokens_per_s\":%s,\"rows\":[%s]}\n", launches, number(tokens), rows >json
     }' "$dir/peers" "$dir/times"
 
 # ---- which of the libraries that are there are faster than kernels, and than the host
-[ "$quick" ] || HILO_CACHE_DIR=$dir/cache timeout 90 "$hilo" calibrate --device gpu 2>"$dir/err" || tail -n 1 "$dir/err"
+export HILO_CACHE_DIR="$dir/cache"
+[ "$quick" ] || within 90 "$hilo" calibrate --device gpu 2>"$dir/err" || tail -n 1 "$dir/err"

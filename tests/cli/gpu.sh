@@ -207,10 +207,14 @@ status=0
 export MODEL="$m" HILO_CUBLASLT_PATH="$tests" HILO_CUDNN_PATH="$tests" HILO_CUSOLVER_PATH="$tests"
 "$root/scripts/gpu.sh" --quick "$dir/gpu.json" >out 2>err || status=$?
 cat gpu.json >>out
-says 'tests/op: 4 passed, 0 failed' '"name":"svd","ms":' \
+says 'tests/op: 4 passed, 0 failed' '"name":"svd","ms":' '"torch":"' '"jax":"' \
     '"name":"tiny","ms":' '"name":"cuBLASLt","ms":' '"name":"cuDNN","ms":' '"tiny_launches":8'
 found="$status $(grep -c '"ms":[0-9]' gpu.json) $(grep -c '"tokens_per_s":[0-9]' gpu.json)"
 if [ "$found" = '0 15 1' ]; then pass; else fail "gpu.json: $(cat gpu.json)"; fi
+status=0
+HILO_CUDA_PATH=$dir/nothing "$root/scripts/gpu.sh" --quick "$dir/none.json" >out 2>err || status=$?
+if [ "$status" = 1 ] && [ ! -e none.json ]; then pass; else fail "without a driver: status $status"; fi
+says 'no driver for NVIDIA GPUs'
 
 # ---- each call fails once: an error that names it, no crash, no leak
 driver_calls_fail 60 loop.mlir --input 64xf32=3 --input i32=2
