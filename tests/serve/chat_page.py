@@ -4,6 +4,7 @@
 The browser is $HILO_BROWSER, or the first of chromium, chromium-headless-shell and google-chrome on the path; without one the test
 is skipped.
 """
+import contextlib
 import fcntl
 import json
 import os
@@ -15,7 +16,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from run import PATIENCE, Server  # noqa: E402
+from run import MODEL, PATIENCE, Server  # noqa: E402
 
 BROWSERS = ("chromium", "chromium-headless-shell", "google-chrome")
 
@@ -97,41 +98,45 @@ class Page:
         return self.js(f"[...document.querySelectorAll('#log .{kind}')].map(e => e.textContent)")
 
 
+@contextlib.contextmanager
+def endless():
+    """The model of the tests with no token that ends a text, and with room for a long one: answers last until they are
+    stopped."""
+    with tempfile.TemporaryDirectory() as d:
+        d = pathlib.Path(d) / "endless"
+        d.mkdir()
+        for file in ("model.safetensors", "tokenizer.json", "tokenizer_config.json"):
+            (d / file).symlink_to(MODEL / file)
+        config = json.loads((MODEL / "config.json").read_text())
+        (d / "config.json").write_text(json.dumps(config | {"eos_token_id": None, "max_position_embeddings": 1 << 17}))
+        yield d
+
+
 def test_chat(browser):
-    """A message is sent by Enter or the button, the answer appears while it is written, and can be stopped."""
-    with Server("--no-warmup", "--threads", "1") as s, Page(browser, f"http://127.0.0.1:{s.port}/") as page:
+    """A message is sent by Enter or the button; the answer appears while it is written, and can be stopped."""
+    with endless() as long, Server("--no-warmup", "--threads", "1", models=(MODEL, long)) as s, \
+            Page(browser, f"http://127.0.0.1:{s.port}/") as page:
         page.wait("document.getElementById('model') && document.getElementById('model').value === 'tiny-llama'")
         assert page.js("document.title") == "hilo"
         page.type("text", "What is <b>this</b>?", enter=True)
         page.wait("document.querySelectorAll('#log .user').length === 1")
         assert page.texts("user") == ["What is <b>this</b>?"] and page.js("document.querySelector('#log b')") is None
-        page.js("""window.lengths = new Set();
-            new MutationObserver(() => { const all = document.querySelectorAll('#log .assistant');
-                                         if (all.length) lengths.add(all[all.length - 1].textContent.length); })
-                .observe(document.getElementById('log'), {childList: true, subtree: true, characterData: true});""")
-        for _ in range(20):  # until an answer is long enough to be seen growing
-            page.wait("!document.getElementById('send').disabled")
-            if page.js("lengths.size") > 2:
-                break
-            page.js("lengths.clear()")
-            page.type("text", "Write on.", enter=True)
-        assert page.js("lengths.size") > 2
-        assert s.idle() and not page.texts("error")
-        stopped = 0
-        for _ in range(20):  # until an answer is long enough to be stopped
-            page.type("text", "Write on.")
-            page.click("send")
-            n = len(page.texts("user"))
-            page.wait(f"document.querySelectorAll('#log .assistant').length >= {n} ||"
-                      " !document.getElementById('send').disabled")
-            cancelled = s.ended("cancelled")
-            page.click("stop")
-            page.wait("!document.getElementById('send').disabled")
-            assert s.idle()
-            stopped = s.ended("cancelled") - cancelled
-            if stopped:
-                break
-        assert stopped == 1 and not page.texts("error")
+        page.wait("!document.getElementById('send').disabled")
+        assert s.idle() and s.ended("stop") + s.ended("length") == 1 and not page.texts("error")
+
+        page.js("document.getElementById('model').value = 'endless'")
+        page.type("text", "Write on.")
+        page.click("send")
+        page.wait("document.querySelectorAll('#log .user').length === 2")
+        for more in range(3):  # it grows
+            before = len(page.texts("assistant")[-1]) if more else 0
+            page.wait("document.querySelector('#log').lastChild.className === 'assistant' &&"
+                      f" document.querySelector('#log').lastChild.textContent.length > {before}")
+        assert page.js("document.getElementById('send').disabled") and s.ended("cancelled") == 0
+        page.click("stop")
+        page.wait("!document.getElementById('send').disabled")
+        assert s.idle() and s.ended("cancelled") == 1 and not page.texts("error")
+
         page.click("clear")
         page.wait("document.getElementById('log').childElementCount === 0")
 
@@ -147,8 +152,8 @@ def test_key(browser):
         page.click("text")
         page.wait("document.getElementById('model').value === 'tiny-llama'")
         page.type("text", "hello", enter=True)
-        page.wait("document.querySelectorAll('#log .assistant').length === 1")
-        assert len(page.texts("error")) == 1
+        page.wait("!document.getElementById('send').disabled")
+        assert len(page.texts("user")) == 2 and len(page.texts("error")) == 1
 
 
 def main():
