@@ -5,10 +5,10 @@
 
 Each PATH is a tokenizer.json (compared with Hugging Face's tokenizers, also with the special tokens around a text), a
 tekken.json or a SentencePiece model (mistral-common, sentencepiece), a list of ranks *.tiktoken (tiktoken), a GGUF file (what
-transformers makes of its vocabulary, where it heeds how the file splits texts), or a directory that is searched for those. Each
-is given N random texts. Beside a GGUF file NAME.gguf.inp and NAME.gguf.out may be texts with their ids, as llama.cpp has them;
-they are compared, too. The exit status is 1 if there are differences. Needs tokenizers, and the other libraries for their files
-(PyPI)."""
+transformers makes of its vocabulary, where it heeds how the file splits texts; of BERT and Gemma 4 what tokenizers does), or a
+directory that is searched for those. Each is given N random texts. Beside a GGUF file NAME.gguf.inp and NAME.gguf.out may be
+texts with their ids, as llama.cpp has them; they are compared, too. The exit status is 1 if there are differences. Needs
+tokenizers, and the other libraries for their files (PyPI)."""
 import json
 import pathlib
 import subprocess
@@ -34,14 +34,47 @@ def hugging_face(path):
     return lambda text, special: t.encode(text, add_special_tokens=special).ids
 
 
+def bert(field):
+    """Its words begin with U+2581, where Hugging Face's have ## before what continues them."""
+    from tokenizers import BertWordPieceTokenizer
+    vocabulary = {}
+    for i, token in enumerate(field("tokens")):
+        special = token.startswith("[") and token.endswith("]") and len(token) > 2
+        vocabulary[token if special else token[1:] if token.startswith("\u2581") else "##" + token] = i
+    return BertWordPieceTokenizer(vocabulary, lowercase=True)
+
+
+def gemma(field):
+    from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
+    tokens = field("tokens")
+    t = Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, [tuple(m.split(" ", 1)) for m in field("merges")],
+                             unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    t.normalizer = normalizers.Replace(" ", "\u2581")
+    t.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    kinds = list(zip(tokens, field("token_type")))
+    for kind, add in ((3, t.add_special_tokens), (4, t.add_tokens)):  # control tokens, and those of users
+        add([AddedToken(token, normalized=False, special=kind == 3) for token, k in kinds if k == kind])
+    return t
+
+
 def gguf(path):
     from gguf import GGUFReader
     from transformers import AutoTokenizer
-    split = GGUFReader(path).get_field("tokenizer.ggml.pre")
-    if not split or split.contents() not in SPLITS:
+    reader = GGUFReader(path)
+
+    def field(name):
+        f = reader.get_field("tokenizer.ggml." + name)
+        return f and f.contents()
+    if field("model") in VOCABULARIES:
+        t = VOCABULARIES[field("model")](field)
+    elif field("pre") in SPLITS:
+        t = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)._tokenizer
+    else:
         return None
-    t = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)._tokenizer
     return lambda text, special: None if special else t.encode(text, add_special_tokens=False).ids
+
+
+VOCABULARIES = {"bert": bert, "gemma4": gemma}  # what transformers does not read as it is meant
 
 
 def tekken(path):
