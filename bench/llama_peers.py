@@ -53,7 +53,9 @@ def run_llama(file, o):
 
 
 def output(command):
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
+    """Of a process in which hilo runs nothing before it has optimised code."""
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True,
+                          env={**os.environ, "HILO_TIER": "optimised"})
 
 
 def run_hilo(model, o):
