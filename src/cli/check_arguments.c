@@ -108,17 +108,6 @@ static void set_function_type(struct ir_module *m, ir_op func) {
     ir_set_prop(m, func, IR_FUNC_function_type, ir_attr_of_type(m, type));
 }
 
-static void mark_unchanged(struct ir_module *m, ir_op func, uint32_t first) {
-    uint32_t n = ir_block_get(m, ir_func_body(m, func))->nargs;
-    const struct ir_attr_data *old = ir_attr_get(m, ir_prop(m, func, IR_FUNC_arg_attrs));
-    ir_attr *attrs = cli_alloc(n + 1, sizeof *attrs), unit = ir_attr_unit(m);
-    ir_str name = ir_str_of(m, STR("hilo.unchanged"));
-    for (uint32_t i = 0; i < n; i++)
-        attrs[i] = i < first && i < old->n ? old->items[i] : ir_attr_dict(m, &name, &unit, i >= first && (i - first) % 2);
-    ir_set_prop(m, func, IR_FUNC_arg_attrs, ir_attr_array(m, attrs, n));
-    free(attrs);
-}
-
 hilo_status check_arguments(hilo_client *client, hilo_module *module, size_t function, hilo_buffer ***inputs, size_t *n) {
     ir_op func = rt_module_functions(module)[function];
     struct ir_module *m = rt_module_ir(module);
@@ -140,7 +129,8 @@ hilo_status check_arguments(hilo_client *client, hilo_module *module, size_t fun
         uint32_t first = ir_block_get(x.m, x.body)->nargs;
         outline_block(&x, x.body);
         set_function_type(x.m, func);
-        mark_unchanged(x.m, func, first);
+        for (uint32_t i = first + 1; i < ir_block_get(x.m, x.body)->nargs; i += 2)
+            ir_func_mark_unchanged(x.m, func, i, i + 1);
     }
     opt_free(&o);
     *inputs = x.inputs;

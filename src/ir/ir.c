@@ -363,6 +363,32 @@ bool ir_func_arg_is_unchanged(const struct ir_module *m, ir_op func, uint32_t i)
     return !IR_NONE(ir_func_arg_attr(m, func, i, STR("hilo.unchanged")));
 }
 
+static ir_attr with_unit(struct ir_module *m, ir_attr dict, struct str name) {
+    const struct ir_attr_data *old = ir_attr_get(m, dict);
+    uint32_t n = old->kind == IR_ATTR_DICT ? old->n : 0;
+    ir_str *names = ARENA_ARRAY(&m->arena, ir_str, n + 1);
+    ir_attr *values = ARENA_ARRAY(&m->arena, ir_attr, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        names[i] = old->names[i];
+        values[i] = old->items[i];
+    }
+    names[n] = ir_str_of(m, name);
+    values[n] = ir_attr_unit(m);
+    return ir_attr_dict(m, names, values, n + 1);
+}
+
+void ir_func_mark_unchanged(struct ir_module *m, ir_op func, uint32_t first, uint32_t end) {
+    const struct ir_attr_data *old = ir_attr_get(m, ir_prop(m, func, IR_FUNC_arg_attrs));
+    uint32_t n = ir_block_get(m, ir_func_body(m, func))->nargs;
+    ir_attr *attrs = ARENA_ARRAY(&m->arena, ir_attr, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        attrs[i] = old->kind == IR_ATTR_ARRAY && i < old->n ? old->items[i] : ir_attr_dict(m, NULL, NULL, 0);
+        if (i >= first && i < end && !ir_func_arg_is_unchanged(m, func, i))
+            attrs[i] = with_unit(m, attrs[i], STR("hilo.unchanged"));
+    }
+    ir_set_prop(m, func, IR_FUNC_arg_attrs, ir_attr_array(m, attrs, n));
+}
+
 ir_block ir_func_body(const struct ir_module *m, ir_op func) {
     return region_at(m, ir_op_region(m, func, 0))->first;
 }

@@ -504,6 +504,8 @@ ir_op ir_module_entry(const struct ir_module *m);
 ir_attr ir_func_arg_attr(const struct ir_module *m, ir_op func, uint32_t i, struct str name);
 /* Whether an argument has the attribute `hilo.unchanged`: it is the same buffer in most runs, as weights are. */
 bool ir_func_arg_is_unchanged(const struct ir_module *m, ir_op func, uint32_t i);
+/* Gives that attribute to arguments first … end - 1, which exist, beside those that they have. */
+void ir_func_mark_unchanged(struct ir_module *m, ir_op func, uint32_t first, uint32_t end);
 ir_block ir_func_body(const struct ir_module *m, ir_op func);  /* none for a declaration */
 ir_op ir_terminator(const struct ir_module *m, ir_block b);    /* last op; none when empty */
 

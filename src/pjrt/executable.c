@@ -163,6 +163,22 @@ static hilo_status partition(struct pjrt_executable *x, struct ir_module *m, str
     return ok ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
 }
 
+/* Marks the parameters that the option hilo_unchanged names. */
+static hilo_status mark_unchanged(const struct pjrt_executable *x, struct ir_module *m, struct diag_list *d) {
+    ir_op main = ir_module_entry(m);
+    struct str text = str_of(x->options.unchanged);
+    uint32_t first, last;
+    bool ok;
+    while (!IR_NONE(main) && pjrt_range_next(&text, &first, &last, &ok)) {
+        uint32_t n = ir_block_get(m, ir_func_body(m, main))->nargs;
+        if (last >= n)
+            return diag_error(d, HILO_INVALID_ARGUMENT, "option 'hilo_unchanged' names parameter %u; the program has %u",
+                              (unsigned)last, (unsigned)n);
+        ir_func_mark_unchanged(m, main, first, last + 1);
+    }
+    return HILO_OK;
+}
+
 /* Prepares a program for compilation: reads its ports, partitions it. Where ports are described, functions are inlined first,
    so that layout constraints are in @main. `text`, the program of a partition, may be NULL. */
 static hilo_status prepare(struct pjrt_executable *x, hilo_module *module, struct pjrt_port **ports, size_t *nports,
@@ -180,7 +196,9 @@ static hilo_status prepare(struct pjrt_executable *x, hilo_module *module, struc
         status = pjrt_ports_apply(m, &d, *ports, *nports);
     if (status == HILO_OK && named)
         status = ir_verify(m, &d);
-    if (partitioned || named)
+    if (status == HILO_OK)
+        status = mark_unchanged(x, m, &d);
+    if (partitioned || named || *x->options.unchanged)
         rt_module_changed(module); /* the compile cache goes by what it is now */
     return rt_finish(x->client->hilo, &d, status);
 }
@@ -229,7 +247,7 @@ static hilo_status optimised_text(struct pjrt_executable *x, struct strbuf *out)
 /* What the compile cache has under the program's bytes is not even read. That of several partitions is: it has to be shown. */
 static hilo_status compile(struct pjrt_executable *x) {
     hilo_compile_options co = compile_options(x);
-    if (x->options.npartitions == 1 && !pjrt_ports_named(x->code))
+    if (x->options.npartitions == 1 && !pjrt_ports_named(x->code) && !*x->options.unchanged)
         x->hilo = cached_find(x->client->hilo, x->code, &co);
     return x->hilo ? HILO_OK : read_and_compile(x, &co);
 }
@@ -590,7 +608,8 @@ static bool same_options(struct pjrt_client *c, struct str saved, struct str giv
     struct pjrt_error *wrong = pjrt_compile_options_read(saved, &c->options, &one, NULL);
     if (!wrong)
         wrong = pjrt_compile_options_read(given, &c->options, &two, NULL);
-    bool same = !wrong && one.level == two.level && one.backend == two.backend && one.npartitions == two.npartitions;
+    bool same = !wrong && one.level == two.level && one.backend == two.backend && one.npartitions == two.npartitions &&
+                !strcmp(one.unchanged, two.unchanged);
     pjrt_error_free(wrong);
     return same;
 }

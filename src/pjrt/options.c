@@ -1,6 +1,7 @@
 /* Options: of a client, by name and from XLA_FLAGS; of a compilation, in a CompileOptionsProto, of which hilo reads the fields
  * that matter to it (openxla/xla, compile_options.proto). Its DebugOptions are XLA's defaults with what XLA_FLAGS says; these
  * flags are read from the environment, where they have names. */
+#include "base/decimal.h"
 #include "base/file.h"
 #include "comm/comm.h"
 #include "pjrt/pjrt.h"
@@ -11,7 +12,7 @@
 
 /* ---- values by name -------------------------------------------------------------------------- */
 
-enum option_type { OPTION_INT, OPTION_BOOL, OPTION_BACKEND, OPTION_TEXT, OPTION_THREADED };
+enum option_type { OPTION_INT, OPTION_BOOL, OPTION_BACKEND, OPTION_TEXT, OPTION_RANGES, OPTION_THREADED };
 
 /* A value as text, as a whole number, or both. */
 struct option_value {
@@ -60,6 +61,30 @@ static bool option_bool(const struct option_value *v, bool *out) {
 
 enum option_source { OF_CLIENT = 1, OF_COMPILE = 2, OF_FLAGS = 4 };
 
+bool pjrt_range_next(struct str *text, uint32_t *first, uint32_t *last, bool *ok) {
+    const char *p = text->p, *end = p + text->n;
+    uint64_t a, b;
+    if (!text->n)
+        return false;
+    *ok = dec_parse_u64(p, end, &a, &p);
+    b = a;
+    if (*ok && p < end && *p == '-')
+        *ok = dec_parse_u64(p + 1, end, &b, &p);
+    *ok = *ok && a <= b && b < UINT32_MAX && (p == end || (*p == ',' && p + 1 < end));
+    *first = (uint32_t)a;
+    *last = (uint32_t)b;
+    *text = *ok && p < end ? (struct str){p + 1, (size_t)(end - p) - 1} : (struct str){end, 0};
+    return *ok;
+}
+
+static bool option_ranges(struct str text) {
+    uint32_t first, last;
+    bool ok = true;
+    while (pjrt_range_next(&text, &first, &last, &ok))
+        continue;
+    return ok;
+}
+
 /* The options of this plugin, and those of XLA's that it obeys. */
 struct option {
     const char *name;
@@ -81,6 +106,7 @@ static const struct option options[] = {
     {"framework_state",   OPTION_INT,     0, INT64_MAX,         CLIENT(framework), OF_CLIENT}, /* an address: see pjrt.h */
     {"hilo_level",        OPTION_INT,     0, 3,                 CLIENT(level),     OF_CLIENT | OF_COMPILE},
     {"hilo_backend",      OPTION_BACKEND, 0, 0,                 CLIENT(backend),   OF_CLIENT | OF_COMPILE},
+    {"hilo_unchanged",    OPTION_RANGES,  0, 0,                 CLIENT(unchanged), OF_COMPILE},
     {"xla_backend_optimization_level", OPTION_INT, 0, 3,        CLIENT(level),     OF_COMPILE | OF_FLAGS},
     {"xla_dump_to",       OPTION_TEXT,    0, 0,                 CLIENT(dump_to),   OF_COMPILE | OF_FLAGS},
     {"xla_force_host_platform_device_count", OPTION_INT, 1, PJRT_MOST_DEVICES, CLIENT(devices), OF_FLAGS},
@@ -123,6 +149,10 @@ static struct pjrt_error *option_set(const struct option *o, const struct option
             return option_refuse(name, v, "bool");
         memcpy(field, &b, sizeof b);
         return NULL;
+    case OPTION_RANGES:
+        if (!v->text.p || !option_ranges(v->text))
+            return option_refuse(name, v, "parameter list");
+        /* fallthrough */
     case OPTION_TEXT:
         if (!v->text.p || v->text.n >= PJRT_TEXT)
             return option_refuse(name, v, "string");
@@ -411,6 +441,7 @@ struct pjrt_error *pjrt_compile_options_read(struct str bytes, const struct pjrt
         out->level = (int32_t)set.level;
     out->backend = set.backend;
     memcpy(out->dump_to, set.dump_to, sizeof out->dump_to);
+    memcpy(out->unchanged, set.unchanged, sizeof out->unchanged);
     return NULL;
 }
 

@@ -236,6 +236,7 @@ struct pjrt_client_options {
     char device[PJRT_TEXT]; /* that programs run on; "" = the processor */
     bool program;        /* returns the optimised program on request */
     char dump_to[PJRT_TEXT]; /* directory for programs, HILO_DUMP_TO; "" = none */
+    char unchanged[PJRT_TEXT]; /* of a compilation: see pjrt_compile_options */
 };
 
 struct pjrt_client {
@@ -325,7 +326,11 @@ struct pjrt_compile_options {
     int32_t level;
     hilo_backend backend;
     char dump_to[PJRT_TEXT]; /* "" = none */
+    char unchanged[PJRT_TEXT]; /* parameters that are the same buffers in most runs, "0-147,150"; "" = none */
 };
+/* The next range of such a text, which the options' reader has checked: parameters first … last. False at the end, *ok false
+   where it is none. */
+bool pjrt_range_next(struct str *text, uint32_t *first, uint32_t *last, bool *ok);
 /* Options that cannot be obeyed are refused, but for hints, whose names are appended to `ignored`, unless that is NULL. */
 struct pjrt_error *pjrt_compile_options_read(struct str bytes, const struct pjrt_client_options *defaults,
                                              struct pjrt_compile_options *out, struct strbuf *ignored);

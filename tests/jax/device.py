@@ -238,6 +238,7 @@ check("a lender", all(jnp.from_dlpack(Lender(a)).sum() == 3 for a in (np.ones(3,
 # Errors name the line; options are known or refused.
 lowered = jax.jit(lambda z: z * 2).lower(1.0)
 check("a compile option", near(lowered.compile(compiler_options={"hilo_level": "0"})(1.0), 2))
+check("an unchanged array", near(lowered.compile(compiler_options={"hilo_unchanged": "0"})(1.0), 2))
 try:
     lowered.compile(compiler_options={"no_such_option": "1"})
     check("an unknown option", False)

@@ -678,6 +678,10 @@ static void test_compile_options(void **state) {
         {"hilo_level", "0", HILO_OK},          {"hilo_level", "7", HILO_INVALID_ARGUMENT},
         {"hilo_backend", "reference", HILO_OK}, {"xla_whatever", "x", HILO_OK},
         {"no_such_option", "1", HILO_INVALID_ARGUMENT}, {"num_devices", "2", HILO_INVALID_ARGUMENT},
+        {"hilo_unchanged", "", HILO_OK},        {"hilo_unchanged", "0", HILO_OK},
+        {"hilo_unchanged", "0-1", HILO_INVALID_ARGUMENT}, {"hilo_unchanged", "1-0", HILO_INVALID_ARGUMENT},
+        {"hilo_unchanged", "0,", HILO_INVALID_ARGUMENT},  {"hilo_unchanged", "0 0", HILO_INVALID_ARGUMENT},
+        {"hilo_unchanged", "-", HILO_INVALID_ARGUMENT},   {"hilo_unchanged", "4294967295", HILO_INVALID_ARGUMENT},
         {"xla_embed_ir_in_executable", "true", HILO_OK},
         {"xla_embed_ir_in_executable", "invalid_value", HILO_INVALID_ARGUMENT},
     };
@@ -691,6 +695,45 @@ static void test_compile_options(void **state) {
             FAILS(HILO_INVALID_ARGUMENT, try_compile(c, doubles, "mlir", (struct str){b.p, n}, &l));
         strbuf_free(&b);
     }
+    client_destroy(c);
+}
+
+/* Of a parameter that is the same buffer in most runs, an operand is packed once; else in each run. */
+static void test_unchanged(void **state) {
+    (void)state;
+    enum { ROWS = 40, DEPTH = 64, COLUMNS = 96, RUNS = 3 };
+    static const char product[] = MAIN("%x: tensor<40x64xf32>, %w: tensor<64x96xf32>", "tensor<40x96xf32>",
+                                       "  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] :\n"
+                                       "      (tensor<40x64xf32>, tensor<64x96xf32>) -> tensor<40x96xf32>\n"
+                                       "  return %0 : tensor<40x96xf32>\n");
+    static float values[DEPTH * COLUMNS], result[2][ROWS * COLUMNS];
+    const int64_t x_dims[] = {ROWS, DEPTH}, w_dims[] = {DEPTH, COLUMNS};
+    uint64_t packs[2];
+    for (int i = 0; i < DEPTH * COLUMNS; i++)
+        values[i] = (float)(i % 37) / 16 - 1;
+    struct pjrt_client *c = client_with(NULL, 0);
+    for (int marked = 0; marked < 2; marked++) {
+        struct strbuf b = option_bytes("hilo_unchanged", marked ? "1" : "");
+        struct pjrt_loaded *l;
+        OK(try_compile(c, product, "mlir", (struct str){b.p, b.n}, &l));
+        struct pjrt_buffer *in[] = {upload(c, HILO_F32, x_dims, 2, values), upload(c, HILO_F32, w_dims, 2, values)}, *y;
+        for (int i = 0; i < RUNS; i++) {
+            assert_int_equal(run(l, in, 2, &y), HILO_OK);
+            assert_int_equal(download(y, result[marked], sizeof result[marked]), HILO_OK);
+            buffer_destroy(y);
+        }
+        hilo_stats s = {.struct_size = sizeof s};
+        hilo_executable_stats(l->executable->hilo, &s);
+        packs[marked] = s.packs;
+        assert_int_equal(s.init_steps, marked);
+        buffer_destroy(in[0]);
+        buffer_destroy(in[1]);
+        loaded_destroy(l);
+        strbuf_free(&b);
+    }
+    assert_int_equal(packs[1], 1);
+    assert_true(packs[0] == 0 || packs[0] == RUNS);
+    assert_memory_equal(result[0], result[1], sizeof result[0]);
     client_destroy(c);
 }
 
@@ -872,6 +915,7 @@ int main(void) {
         cmocka_unit_test(test_zero_copy),      cmocka_unit_test(test_views),         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_pieces),         cmocka_unit_test(test_promises),      cmocka_unit_test(test_run),
         cmocka_unit_test(test_donation),       cmocka_unit_test(test_errors),        cmocka_unit_test(test_compile_options),
+        cmocka_unit_test(test_unchanged),
         cmocka_unit_test(test_assignment),     cmocka_unit_test(test_saving),        cmocka_unit_test(test_cache),
         cmocka_unit_test(test_threads),
     };
