@@ -827,7 +827,7 @@ static void sum_rows(struct matvec *v, const struct line_block *b) {
 }
 
 /* Prefetches what the block reads next from a line: the next of its `count` iterations, at last the first one of the line of
-   the next block. */
+   the next block. The lines of a block are too many streams for hardware, whatever the target. */
 static void prefetch_next(struct matvec *v, const struct line_block *b, const struct place *p, int64_t count, kir_val load) {
     struct lower *l = v->c->l;
     int64_t iteration = v->lanes * v->words, words = v->size / v->unit;
@@ -837,8 +837,9 @@ static void prefetch_next(struct matvec *v, const struct line_block *b, const st
     const struct kir_node *n = kir_get(l->k, load);
     uint32_t buffer = n->of;
     kir_val at = lower_add(l, n->arg[0], ahead);
-    for (int64_t j = 0; j < v->words; j++)
-        kir_prefetch(l->k, buffer, lower_add(l, at, kir_i64(l->k, j * v->lanes)));
+    int64_t line = l->target->line_bytes / 4, step = line > v->lanes ? line : v->lanes;
+    for (int64_t j = 0; j < iteration; j += step)
+        kir_prefetch(l->k, buffer, lower_add(l, at, kir_i64(l->k, j)));
 }
 
 /* Rows whose sums are in memory together. */
@@ -879,7 +880,7 @@ static uint32_t sum_lanes(struct matvec *v, const struct line_block *b, const st
     for (int64_t r = 0; r < v->tile; r++) {
         c->result[v->lines].at = lower_add(l, b->first, lower_add(l, first, kir_i64(k, r)));
         load_line(v, &p, &now.line[r]);
-        if (v->prefetch && lanes == v->lanes)
+        if (lanes == v->lanes)
             prefetch_next(v, b, &p, count, now.line[r].parts.word);
     }
     int64_t parts = rows->size / MATVEC_PART, rest = rows->size % MATVEC_PART;

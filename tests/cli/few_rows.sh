@@ -155,6 +155,8 @@ three=$(dots 1024 19)
 
 [ "$(dots 1024 19 i8 x86-64-v3 dot2_i8)" -gt 0 ] && [ "$(dots 1024 19 i16 x86-64-v3 dot2_i8)" = 0 ] && pass ||
     fail "x86-64-v3: rows of 8 bits are not multiplied by sums of 16 bits"
+# What an iteration of many rows reads next is prefetched for every processor, once: two cache lines of each matrix.
+[ "$(dots 1024 19 i8 x86-64-v3 prefetch)" = 4 ] && pass || fail "x86-64-v3: what many rows read next is not prefetched once"
 
 cat >nine.mlir <<'END'
 func.func @main(%x: tensor<9x256xf32>, %w: tensor<48x256xf32>) -> tensor<9x48xf32> {
