@@ -113,7 +113,8 @@ def endless():
 
 
 def test_chat(browser):
-    """A message is sent by Enter or the button; the answer appears while it is written, and can be stopped."""
+    """A message is sent by Enter or the button; the answer appears while it is written, and ends when it is stopped or the
+    conversation is cleared."""
     with endless() as long, Server("--no-warmup", "--threads", "1", models=(MODEL, long)) as s, \
             Page(browser, f"http://127.0.0.1:{s.port}/") as page:
         page.wait("document.getElementById('model') && document.getElementById('model').value === 'tiny-llama'")
@@ -137,8 +138,12 @@ def test_chat(browser):
         page.wait("!document.getElementById('send').disabled")
         assert s.idle() and s.ended("cancelled") == 1 and not page.texts("error")
 
-        page.click("clear")
-        page.wait("document.getElementById('log').childElementCount === 0")
+        page.type("text", "Write on.", enter=True)
+        page.wait("document.querySelector('#log').lastChild.className === 'assistant'")
+        page.click("clear")  # ends the answer, too, and forgets it
+        page.wait("!document.getElementById('send').disabled")
+        assert s.idle() and s.ended("cancelled") == 2
+        assert page.js("document.getElementById('log').childElementCount") == page.js("messages.length") == 0
 
 
 def test_key(browser):
