@@ -7,7 +7,7 @@
 #include "runtime/run.h"
 #include "base/torture.h"
 
-enum { DEFER_LEAST = TORTURED(0, 1 << 20), DEFER_AREA = TORTURED(16 << 10, 32 << 20), DEFER_ALIGN = 64 };
+enum { DEFER_LEAST = TORTURED(1, 1 << 20), DEFER_AREA = TORTURED(16 << 10, 32 << 20), DEFER_ALIGN = 64 };
 
 /* A pointer of a frame to what a step writes: where it is in the area of the first run, and in what is kept. */
 struct lent_pointer {
@@ -70,7 +70,7 @@ static void find_deferred(hilo_executable *exe, struct rt_deferral *d, uint32_t 
     for (uint32_t i = 0; i < p->sections->nsteps; i += p->steps[i].group ? p->steps[i].group : 1) {
         const struct plan_step *s = &p->steps[i];
         size_t bytes = s->group ? 0 : written(p, i);
-        bool outer = bytes > 0 && bytes >= DEFER_LEAST;
+        bool outer = bytes >= DEFER_LEAST;
         for (uint32_t k = 0; k < s->nuses; k++)
             outer &= s->uses[k].role == PLAN_IN || !inner[p->buffers[s->uses[k].buffer].root];
         if (!outer)
