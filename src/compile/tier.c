@@ -108,7 +108,7 @@ static void fill(struct tier *t, const hilo_executable *exe, const struct tier_k
         x->kernels[i] = kernels->v[i].step;
         x->ir_bytes += sizeof(struct kir) + kernels->v[i].kir->arena.bytes;
         cost += tier_cost(kernels->v[i].kir);
-        if (cost < TIER_BATCH && i + 1 < kernels->n)
+        if (cost < (x->nbatches ? TIER_BATCH : 1) && i + 1 < kernels->n) /* a run may wait for the first one */
             continue;
         t->first[++x->nbatches] = i + 1;
         all += cost;

@@ -311,6 +311,7 @@ static void put_frame(struct run *r) {
 static hilo_status run_specialised(struct run *r, hilo_buffer *const *inputs, hilo_buffer **outputs, double *run_ms) {
     HILO_TRY(rt_specialise(r->exe, inputs, r->plan->narguments, r->d, &r->exe));
     r->plan = &r->exe->plan;
+    rt_tier_runs(r->exe);
     double since = rt_now_ms();
     hilo_status status = run(r, inputs, outputs, run_ms);
     pthread_mutex_lock(&r->exe->lock);
@@ -423,6 +424,8 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
                             exe->on_device ? "GPU" : "processor", exe->foreign);
     if (status == HILO_OK)
         status = check_inputs(&r, inputs, ninputs, noutputs);
+    if (status == HILO_OK)
+        rt_tier_runs(exe);
     if (status == HILO_OK)
         status = (exe->specialise ? run_specialised : run)(&r, inputs, outputs, &run_ms);
     launch_fail(&r, status); /* what failed before the plan ran, or after */

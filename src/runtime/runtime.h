@@ -334,7 +334,9 @@ void rt_specialisations_free(hilo_executable *exe);
 void rt_tiers_init(struct rt_tiers *t);
 /* When nothing else of the client is left: ends the thread. */
 void rt_tiers_end(hilo_client *client);
-/* A run has taken so long: makes optimised code in the background, if it pays from now on. */
+/* A run begins: makes optimised code in the background, if it pays by what the runs before it have taken. */
+void rt_tier_runs(const hilo_executable *exe);
+/* A run has taken so long. */
 void rt_tier_ran(const hilo_executable *exe, double ms);
 /* Returns once the optimised code is there, of which it makes what is missing; the reason why there is none. */
 hilo_status rt_tier_up(const hilo_executable *exe, struct diag_list *d);

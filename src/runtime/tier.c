@@ -2,7 +2,8 @@
  * when that pays (docs/adr/0035-tiers.md).
  *
  * It pays by the rule of ski rental: once runs have taken as long as making optimised code is expected to take, the program has
- * lost at most twice what it had to lose, whatever comes next. The client has one thread for this, of low priority. It takes
+ * lost at most twice what it had to lose, whatever comes next. It begins with the next run: the last one, which is often the
+ * first, waits for nothing. The client has one thread for this, of low priority. It takes
  * batches of kernels, of one executable after the other; who cannot wait takes batches, too. The last one to be done loads the
  * code and replaces the functions of the plan's kernels, while runs go on.
  *
@@ -175,17 +176,23 @@ void rt_tiers_end(hilo_client *client) {
 
 void rt_tier_ran(const hilo_executable *exe, double ms) {
     struct rt_tier_up *x = rt_executable_base(exe)->tier_up;
+    if (x && atomic_load_explicit(&x->state, memory_order_relaxed) == RT_TIER_BASELINE)
+        atomic_fetch_add_explicit(&x->spent_ns, (uint64_t)(ms * 1e6), memory_order_relaxed);
+}
+
+void rt_tier_runs(const hilo_executable *exe) {
+    struct rt_tier_up *x = rt_executable_base(exe)->tier_up;
     struct rt_tiers *t = &exe->client->tiers;
     if (!x || atomic_load_explicit(&x->state, memory_order_relaxed) != RT_TIER_BASELINE)
         return;
-    uint64_t ns = (uint64_t)(ms * 1e6);
-    if ((double)(atomic_fetch_add_explicit(&x->spent_ns, ns, memory_order_relaxed) + ns) < x->cost_ms * 1e6)
+    uint64_t spent = atomic_load_explicit(&x->spent_ns, memory_order_relaxed);
+    if (!spent || (double)spent < x->cost_ms * 1e6)
         return;
     pthread_mutex_lock(&t->lock);
     if (atomic_load_explicit(&x->state, memory_order_relaxed) == RT_TIER_BASELINE) {
         enqueue(t, x, false);
-        /* The first batch is compiled here: what LLVM makes once for a process is there before a thread in the background uses
-           it, so that the end of the process waits for that thread before it destroys it. */
+        /* The first batch, which is small, is compiled here: what LLVM makes once for a process is there before a thread in the
+           background uses it, so that the end of the process waits for that thread before it destroys it. */
         if (!t->started && has_batches(x))
             compile_batch(t, x);
         bool helped = start(exe->client);

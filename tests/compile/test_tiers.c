@@ -242,6 +242,26 @@ static void test_replace(void **state) {
     hilo_client_release(client);
 }
 
+/* Optimised code that pays after a run is made once another run begins: a run that is the last one waits for nothing. */
+static void test_last_run(void **state) {
+    (void)state;
+    skip_without_baseline();
+    hilo_client *client = client_of(NULL, "");
+    hilo_executable *exe = compiled(client, HILO_TIER_AUTO);
+    struct results r;
+    exe->tier_up->cost_ms = 0; /* any run pays */
+    assert_true(exe->tier_up->nbatches > 1);
+    run_once(client, exe, &r);
+    assert_false(is_begun(exe));
+    assert_false(client->tiers.started);
+    run_once(client, exe, &r);
+    assert_true(is_begun(exe));
+    assert_true(client->tiers.started);
+    run_until(client, exe, is_replaced);
+    hilo_executable_release(exe);
+    hilo_client_release(client);
+}
+
 static void test_baseline_stays(void **state) {
     (void)state;
     skip_without_baseline();
@@ -428,8 +448,9 @@ int main(void) {
     unsetenv("HILO_TIER");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exit),  cmocka_unit_test(test_small),  cmocka_unit_test(test_replace),
-        cmocka_unit_test(test_baseline_stays), cmocka_unit_test(test_exhaustion), cmocka_unit_test(test_release),
-        cmocka_unit_test(test_cache), cmocka_unit_test(test_files),  cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_last_run), cmocka_unit_test(test_baseline_stays), cmocka_unit_test(test_exhaustion),
+        cmocka_unit_test(test_release), cmocka_unit_test(test_cache), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
