@@ -530,6 +530,7 @@ static void emit_survey(struct emit *e, kir_block b) {
                 e->nslots += (uint32_t)n->imm;
         }
         e->unrolls |= n->op == KIR_LOOP && n->sub == KIR_UNROLLED;
+        e->nvectors += n->op == KIR_LOOP && n->sub == KIR_VECTOR;
         e->tiles |= n->op == KIR_TZERO || n->op == KIR_TLOAD;
         e->swizzles |= n->op == KIR_WGMMA || n->op == KIR_COPY_TENSOR;
         if (n->body.i)
@@ -605,7 +606,7 @@ static void emit_buffers(struct emit *e) {
 
 void emit_kernel(struct emit *e, const struct kir *k) {
     e->k = k;
-    e->nslots = e->width = 0;
+    e->nslots = e->nvectors = e->width = 0;
     e->tiles = e->streams = e->swizzles = false;
     e->masked_access_dummy = NULL;
     e->innermost = NULL;

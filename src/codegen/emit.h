@@ -79,7 +79,7 @@ struct emit {
     struct emit_node *nodes;
     struct emit_slot *slots;
     const struct kir_node **accs; /* of each register: what the open VECTOR loop accumulates into it, or NULL */
-    uint32_t nslots;
+    uint32_t nslots, nvectors; /* registers, VECTOR loops */
     bool streams;         /* has stores past the caches */
     bool tiles;           /* uses the matrix unit */
     bool swizzles;        /* factors of warpgroups or boxes of matrices are in its shared memory */

@@ -551,7 +551,7 @@ static bool vector_is_full(const struct emit *e, const struct kir_node *loop) {
 }
 
 /* Nothing stays in vector registers across this. LLVM moves the constants of an epilogue out of the loops around a product, and
-   then spills the product's sums. */
+   then spills the product's sums; those of the same VECTOR loop it leaves there. */
 static void vector_clear(struct emit *e) {
     const struct llvm *l = e->l;
     char clobbers[32 * sizeof "~{xmm31}"];
@@ -579,7 +579,7 @@ void emit_vector_loop(struct emit *e, kir_val v) {
         return;
     }
     bool masked = emit_can_mask(e, n->body);
-    bool clears = e->hoists && vector_is_full(e, n);
+    bool clears = e->hoists && e->nvectors > 1 && vector_is_full(e, n);
     if (clears)
         vector_clear(e);
     LLVMBasicBlockRef first = emit_new_block(e, "vector");
