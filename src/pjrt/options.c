@@ -63,7 +63,7 @@ enum option_source { OF_CLIENT = 1, OF_COMPILE = 2, OF_FLAGS = 4 };
 
 bool pjrt_range_next(struct str *text, uint32_t *first, uint32_t *last, bool *ok) {
     const char *p = text->p, *end = p + text->n;
-    uint64_t a, b;
+    uint64_t a = 0, b;
     if (!text->n)
         return false;
     *ok = dec_parse_u64(p, end, &a, &p);
