@@ -1,15 +1,18 @@
 #!/bin/sh
-# gpu.sh [--quick] [FILE]: on a machine with an NVIDIA GPU, in less than nine minutes: the programs of tests/op on the device
-# against their assertions, a part of them under compute-sanitizer where that is installed, and times beside a copy in the
-# device's memory, PyTorch and JAX where these are importable and have the GPU. What is not there, or has no time left, is told.
-# Prints a table and writes FILE (gpu.json).
+# gpu.sh [--quick] [--parts LIST] [FILE]: on a machine with an NVIDIA GPU, in less than nine minutes: the programs of tests/op
+# on the device against their assertions, a part of them under compute-sanitizer where that is installed, and times beside a
+# copy in the device's memory, PyTorch and JAX where these are importable and have the GPU. What is not there, or has no time
+# left, is told. Prints a table and writes FILE (gpu.json).
 # HILO: the command, default build/hilo. MODEL: a directory of a language model, whose speed is measured, too.
 # --quick: small sizes and one file, as the tests run it on a stand-in for the driver.
+# --parts: some of ops,sanitizer,peers,kernels,libraries,model,calibrate; else all.
 set -u
 cd "$(dirname "$0")/.." || exit
 hilo=${HILO:-build/hilo}
-quick=
+quick='' parts=ops,sanitizer,peers,kernels,libraries,model,calibrate
 [ "${1-}" != --quick ] || { quick=1 && shift; }
+[ "${1-}" != --parts ] || { parts=$2 && shift 2; }
+part() { case ",$parts," in *",$1,"*) ;; *) false ;; esac }
 out=${1:-gpu.json}
 dir=$(mktemp -d) || exit
 trap 'rm -rf "$dir"' EXIT
@@ -33,12 +36,17 @@ else
 fi
 
 # ---- correctness
-within 240 "$hilo" check --device gpu --arguments $checked >"$dir/op" 2>&1
-ops=$(grep -E '^[0-9]+ passed' "$dir/op" | tail -n 1)
-[ "$ops" ] || ops="did not end: $(tail -n 1 "$dir/op" | tr -d '"\\')"
-grep -E '^tests/op' "$dir/op" | head -n 20
-sanitizer='not installed'
-if command -v compute-sanitizer >/dev/null; then
+ops='not run'
+if part ops; then
+    within 240 "$hilo" check --device gpu --arguments $checked >"$dir/op" 2>&1
+    ops=$(grep -E '^[0-9]+ passed' "$dir/op" | tail -n 1)
+    [ "$ops" ] || ops="did not end: $(tail -n 1 "$dir/op" | tr -d '"\\')"
+    grep -E '^tests/op' "$dir/op" | head -n 20
+fi
+sanitizer='not run'
+if ! command -v compute-sanitizer >/dev/null; then
+    sanitizer='not installed'
+elif part sanitizer; then
     within 90 compute-sanitizer --error-exitcode 9 "$hilo" check -j 1 --device gpu --arguments tests/op/reduce*.mlir \
         tests/op/contraction_units.mlir >"$dir/sanitizer" 2>&1
     case $? in
@@ -262,7 +270,7 @@ except ImportError:
     print("peer jax is not installed")
 EOP
 : >"$dir/peers"
-! command -v python3 >/dev/null ||
+! part peers || ! command -v python3 >/dev/null ||
     within 150 python3 "$dir/peers.py" >"$dir/peers" 2>"$dir/peers.err" || tail -n 3 "$dir/peers.err"
 
 # ---- times: of kernels, and of the product and the convolution by cuBLASLt and cuDNN where these are
@@ -270,7 +278,8 @@ time_of() { # NAME BACKEND
     within 60 "$hilo" run "$dir/$1.mlir" --device gpu --backend "$2" --input random:1 --timing $runs --json 2>"$dir/err" |
         sed -n 's/.*"median_ms":\([0-9.]*\).*/\1/p'
 }
-while read -r name bytes operations; do
+: >"$dir/times"
+part kernels && while read -r name bytes operations; do
     ms=$(time_of "$name" codegen)
     [ -n "$ms" ] || { echo "$name: $(tail -n 1 "$dir/err")"; }
     echo "$name $bytes $operations ${ms:-0}" >>"$dir/times"
@@ -286,15 +295,17 @@ by_library() { # NAME LIBRARY
     ms=$(time_of "$1" library)
     awk -v ms="${ms:-0}" -v name="$1" -v by="$2" '$1 == name { print by, $2, $3, ms }' "$dir/rows" >>"$dir/times"
 }
-by_library product cuBLASLt
-by_library convolution cuDNN
-while read -r name bytes operations; do
-    used "$name" ' cusolver\.' cuSOLVER || continue
-    ms=$(time_of "$name" library)
-    echo "$name $bytes $operations ${ms:-0}" >>"$dir/times"
-done <"$dir/factors"
+if part libraries; then
+    by_library product cuBLASLt
+    by_library convolution cuDNN
+    while read -r name bytes operations; do
+        used "$name" ' cusolver\.' cuSOLVER || continue
+        ms=$(time_of "$name" library)
+        echo "$name $bytes $operations ${ms:-0}" >>"$dir/times"
+    done <"$dir/factors"
+fi
 tokens=
-[ -z "${MODEL-}" ] || tokens=$(within 120 "$hilo" generate -m "$MODEL" --engine hilo:gpu --raw -p A -n $new --json |
+[ -z "${MODEL-}" ] || ! part model || tokens=$(within 120 "$hilo" generate -m "$MODEL" --engine hilo:gpu --raw -p A -n $new --json |
     sed -n 's/.*"decode_tok_s":\([0-9.]*\).*/\1/p')
 
 launches=$("$hilo" explain "$dir/tiny.mlir" --device gpu --json | sed -n 's/.*"launches":\([0-9]*\).*/\1/p')
@@ -335,4 +346,4 @@ awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${l
 
 # ---- which of the libraries that are there are faster than kernels, and than the host
 export HILO_CACHE_DIR="$dir/cache"
-[ "$quick" ] || within 90 "$hilo" calibrate --device gpu 2>"$dir/err" || tail -n 1 "$dir/err"
+[ "$quick" ] || ! part calibrate || within 90 "$hilo" calibrate --device gpu 2>"$dir/err" || tail -n 1 "$dir/err"
