@@ -8,8 +8,12 @@
  * makes progress only while a thread is in it: that is the first of the threads that wait, which sleeps in it, while the others
  * wait for the first; and when none waits, a thread of the comm looks after it: all the time while long blocks are under way,
  * else ten times a second, so that failures are seen and told. A wait is for known nodes: when one of them fails, it ends with
- * that node's name. A node
- * that only waits itself is not to blame: a long wait asks the nodes, and names one that does not answer, or does not wait. */
+ * that node's name, and with those that were lost before, of whose loss it may be a consequence. A node that only waits itself
+ * is not to blame: a long wait asks the nodes, and names one that does not answer, or does not wait.
+ *
+ * A process that is killed while it writes a frame to shared memory leaves it unfinished, in a queue that all processes of the
+ * host write to: nothing that comes after it is ever received, and the transport always says that there is something to do. So
+ * processes are looked at also when the transport does not let the thread sleep. */
 #include "comm/net.h"
 
 #include <inttypes.h>
@@ -28,6 +32,8 @@ enum {
     NET_GATHER_MS = 120000, /* node 0, for the others; these wait longer */
     NET_GIVE_UP_MS = 500, /* for what is under way when a group has failed */
     NET_LINGER_MS = 500,  /* for others to read why a run has failed, before their connections end */
+    NET_STUCK_MS = 1000,  /* until a transport that has something to do, and does nothing, is given up */
+    NET_NAMED = 4,        /* of the other lost nodes, in a message */
     NET_WHY_BYTES = 1000, /* of a reason that is sent, at most */
     NET_ASK_MS = 5000     /* between questions of a long wait; at most a quarter of its time */
 };
@@ -49,6 +55,7 @@ struct clique {
 struct node {
     struct comm_node about;
     bool failed, connected, greeted; /* greeted: it is connected with this one */
+    bool ended;      /* its process, on this host */
     bool waits;      /* in the run that it was asked about, when it answered */
     int64_t asked_ms; /* without an answer; 0: it has answered, or was not asked */
     int pidfd;       /* of a process that this one can watch; or -1 */
@@ -68,6 +75,7 @@ struct comm {
     bool sleeping;              /* and sleeps there */
     bool closing, looked_after;
     uint32_t watched;           /* exchanges that have started, and that no thread waits for */
+    int64_t stuck_ms;           /* since when the transport has something to do and does nothing; 0: it is not so */
     int64_t told_ms;            /* when it told others that a run had failed; 0: never */
     pthread_t looker;
     struct comm_request *waiting; /* receives without a frame */
@@ -554,10 +562,12 @@ static bool progress(struct comm *c) {
     bool any = false;
     while (c->transport->progress(c->t))
         any = true;
+    if (any)
+        c->stuck_ms = 0;
     return any;
 }
 
-/* Marks the nodes whose processes have ended, after what they sent was taken. */
+/* Marks the nodes whose processes have ended, after what they sent was taken. The lock is held. */
 static void look_at_processes(struct comm *c, nfds_t n) {
     for (nfds_t i = 1; i < n; i++)
         if (c->polled[i].revents) {
@@ -566,29 +576,53 @@ static void look_at_processes(struct comm *c, nfds_t n) {
                 if (c->nodes[k].pidfd == c->polled[i].fd) {
                     close(c->nodes[k].pidfd);
                     c->nodes[k].pidfd = -1;
+                    c->nodes[k].ended = true;
                     comm_node_failed(c, k, "its process has ended");
                     break;
                 }
         }
 }
 
-/* With the lock held, which is let go meanwhile: until something may have happened. */
-static void sleep_in_transport(struct comm *c, int64_t timeout_ms) {
-    int fd;
-    if (!c->transport->arm(c->t, &fd))
-        return;
+/* With the lock held, which is let go meanwhile: until a process has ended, or there is something to do for the transport,
+   whose descriptor is fd; -1: processes alone. */
+static void poll_processes(struct comm *c, int fd, int64_t timeout_ms) {
     nfds_t n = 0;
     c->polled[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
     for (uint32_t i = 0; i < c->o.nnodes; i++)
         if (c->nodes[i].pidfd >= 0 && !c->nodes[i].failed)
             c->polled[n++] = (struct pollfd){.fd = c->nodes[i].pidfd, .events = POLLIN};
-    c->sleeping = true;
+    c->sleeping = fd >= 0;
     pthread_mutex_unlock(&c->lock);
     int ready = poll(c->polled, n, (int)timeout_ms);
     pthread_mutex_lock(&c->lock);
     c->sleeping = false;
     if (ready > 0)
         look_at_processes(c, n);
+}
+
+/* The transport has something to do. When that does not get done, and a process of this host has ended, nothing is received
+   from the others there either. */
+static void look_whether_stuck(struct comm *c) {
+    int64_t now = comm_now_ms();
+    bool ended = false;
+    c->stuck_ms = c->stuck_ms ? c->stuck_ms : now;
+    for (uint32_t i = 0; i < c->o.nnodes && now - c->stuck_ms >= NET_STUCK_MS; i++)
+        ended = ended || c->nodes[i].ended;
+    for (uint32_t i = 0; i < c->o.nnodes && ended; i++)
+        if (c->nodes[i].pidfd >= 0)
+            comm_node_failed(c, i, "nothing more is received from this host");
+}
+
+/* With the lock held, which is let go meanwhile: until something may have happened. */
+static void sleep_in_transport(struct comm *c, int64_t timeout_ms) {
+    int fd;
+    if (c->transport->arm(c->t, &fd)) {
+        c->stuck_ms = 0;
+        poll_processes(c, fd, timeout_ms);
+    } else {
+        poll_processes(c, -1, 0);
+        look_whether_stuck(c);
+    }
 }
 
 static bool all_done(const struct comm_request *r, uint32_t n) {
@@ -631,6 +665,17 @@ static void turn(struct comm *c, const struct comm_request *r, uint32_t n, int64
         lead(c, r, n, timeout_ms);
 }
 
+/* What else has happened by now: which other processes have ended, and what those that have failed have said. */
+static void look_again(struct comm *c) {
+    if (c->leading) /* that thread looks */
+        return;
+    c->leading = true;
+    poll_processes(c, -1, 0);
+    progress(c);
+    c->leading = false;
+    pthread_cond_broadcast(&c->changed);
+}
+
 /* Whether the transfer may still end by itself. */
 static bool may_end(const struct comm *c, const struct comm_request *r) {
     return !r->done && !c->nodes[r->node].failed;
@@ -671,16 +716,34 @@ static uint32_t find_failed(const struct comm *c, const struct comm_request *r, 
     return n;
 }
 
+/* The other nodes that are lost: of a node that ends since another one has, only its end may be known here. */
+static void name_lost(const struct comm *c, uint32_t node, struct strbuf *why) {
+    uint32_t named = 0;
+    for (uint32_t i = 0; i < c->o.nnodes && named < NET_NAMED; i++) {
+        if (i == node || !c->nodes[i].failed)
+            continue;
+        strbuf_puts(why, named++ ? ", " : "; lost as well: ");
+        comm_node_text(c, i, why);
+        strbuf_printf(why, ", %s", c->nodes[i].why);
+    }
+}
+
+/* The other side sent what does not fit. */
+static bool differs(const struct comm_request *r) {
+    return r->done && r->status == HILO_FAILED_PRECONDITION;
+}
+
 static hilo_status failure(const struct comm *c, const struct comm_request *r, struct strbuf *why) {
     const struct node *n = &c->nodes[r->node];
     comm_node_text(c, r->node, why);
-    if (r->done && r->status == HILO_FAILED_PRECONDITION) {
+    if (differs(r)) {
         strbuf_printf(why, " runs another program, '%s', or has other shapes", r->head.name);
         return HILO_FAILED_PRECONDITION;
     }
     strbuf_printf(why, " cannot be reached: %s", *n->why ? n->why : "the connection has failed");
     if (*n->told)
         strbuf_printf(why, ", after %s", n->told);
+    name_lost(c, r->node, why);
     return HILO_UNAVAILABLE;
 }
 
@@ -734,14 +797,21 @@ static void warn(struct comm *c, const struct comm_request *r, const struct comm
 hilo_status comm_wait(struct comm *c, struct comm_request *r, uint32_t n, const struct comm_wait *w, struct strbuf *why) {
     int64_t begin = comm_now_ms(), end = w->patient ? INT64_MAX : begin + c->o.timeout_ms;
     int64_t every = c->o.timeout_ms / 4 < NET_ASK_MS ? c->o.timeout_ms / 4 : NET_ASK_MS, asked = begin;
-    bool warned = false;
+    bool warned = false, looked = false;
     hilo_status status = HILO_OK;
     pthread_mutex_lock(&c->lock);
+    c->stuck_ms = 0;
     while (!all_done(r, n)) {
         int64_t now = comm_now_ms();
+        uint32_t lost = find_failed(c, r, n);
+        if (lost < n && !looked && !differs(&r[lost])) { /* it may have ended because another one has */
+            looked = true;
+            look_again(c);
+            continue;
+        }
         if (w->failed && atomic_load(w->failed)) /* before the ends of nodes, which may be its consequence */
             status = HILO_ABORTED;
-        else if (find_failed(c, r, n) < n)
+        else if (lost < n)
             break;
         else if (w->stop && w->stop(w->user))
             status = HILO_CANCELLED;
@@ -764,8 +834,10 @@ hilo_status comm_wait(struct comm *c, struct comm_request *r, uint32_t n, const 
     if (status == HILO_OK && bad < n)
         status = failure(c, &r[bad], why);
     else if (status == HILO_DEADLINE_EXCEEDED) {
-        comm_node_text(c, find_stuck(c, r, n, comm_now_ms())->node, why);
+        uint32_t stuck = find_stuck(c, r, n, comm_now_ms())->node;
+        comm_node_text(c, stuck, why);
         strbuf_printf(why, " did not answer in %" PRId64 " ms", c->o.timeout_ms);
+        name_lost(c, stuck, why);
     }
     if (status != HILO_OK)
         give_up(c, r, n, status == HILO_DEADLINE_EXCEEDED ? 0 : NET_GIVE_UP_MS);

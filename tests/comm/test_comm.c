@@ -1,13 +1,18 @@
-/* Groups on one node: what processes exchange, and how their waits end. Nodes are tested by tests/cli/processes.sh. */
-#include "comm/comm.h"
+/* Groups on one node: what processes exchange, and how their waits end; and a node whose transport receives nothing more.
+ * Nodes that run programs are tested by tests/cli/processes.sh and test_faults.c. */
+#include "comm/net.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -20,7 +25,7 @@ struct process {
     size_t bytes;
     hilo_status status;
     const char *why;     /* of its failure; or NULL */
-    char text[256];
+    char text[512];
     pthread_t thread;
 };
 
@@ -244,9 +249,193 @@ static void test_store(void **state) {
     strbuf_free(&why);
 }
 
+/* ---- lost nodes ------------------------------------------------------------------------------ */
+
+/* Node 0 is connected with two processes that do nothing. Its transport makes a greeting and a block of node 2, none of
+   node 1. */
+enum { NODES = 3 };
+static struct {
+    struct comm *comm;
+    pid_t pids[NODES];
+    char told[1024];        /* what node 0 has put into the store */
+    size_t told_bytes;
+    bool greets[NODES];
+    bool has_block, blocks; /* blocks: once it has come, there is something to do that does not get done */
+    struct comm_frame block;
+    char bytes[4];
+    int fds[2];             /* nothing comes of it */
+} net;
+
+static hilo_status net_put(void *user, const char *key, const void *value, size_t n, hilo_write_fn write_why, void *why) {
+    (void)user, (void)write_why, (void)why;
+    if (strcmp(key, "hilo/node/0") == 0) {
+        assert_true(n <= sizeof net.told);
+        memcpy(net.told, value, n);
+        net.told_bytes = n;
+    }
+    return HILO_OK;
+}
+
+/* When a process started: the 22nd field; no name here has spaces. */
+static int64_t started(pid_t pid) {
+    char path[64];
+    long long ticks = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "re");
+    assert_non_null(f);
+    for (int i = 1; i < 22; i++)
+        assert_int_equal(fscanf(f, "%*s"), 0);
+    assert_int_equal(fscanf(f, "%lld", &ticks), 1);
+    fclose(f);
+    return ticks;
+}
+
+/* Other nodes tell what node 0 does, but for the process. */
+static hilo_status net_get(void *user, const char *key, int64_t timeout_ms, hilo_write_fn write, void *writer) {
+    (void)user, (void)timeout_ms;
+    char text[sizeof net.told];
+    uint32_t about;
+    struct comm_node node;
+    memcpy(text, net.told, net.told_bytes);
+    memcpy(&about, text, sizeof about);
+    char *at = text + sizeof about + about + sizeof(uint32_t);
+    memcpy(&node, at, sizeof node);
+    node.pid = net.pids[key[strlen(key) - 1] - '0'];
+    node.started = started((pid_t)node.pid);
+    memcpy(at, &node, sizeof node);
+    write(writer, text, net.told_bytes);
+    return HILO_OK;
+}
+
+static hilo_status net_open(struct comm *c, const hilo_allocator *al, uint32_t nnodes, struct strbuf *why, void **out) {
+    (void)al, (void)nnodes, (void)why;
+    net.comm = c;
+    *out = &net;
+    return HILO_OK;
+}
+
+static struct str net_address(void *t) {
+    (void)t;
+    return STR("here");
+}
+
+static hilo_status net_connect(void *t, uint32_t node, struct str address, struct strbuf *why) {
+    (void)t, (void)node, (void)address, (void)why;
+    return HILO_OK;
+}
+
+static void net_send(void *t, uint32_t node, const struct comm_frame *head, const void *data, size_t bytes,
+                     struct comm_request *r) {
+    (void)t;
+    net.greets[node] = net.greets[node] || head->kind == COMM_HELLO;
+    if (node == 2 && head->kind == COMM_BLOCK) {
+        assert_int_equal(bytes, sizeof net.bytes);
+        memcpy(net.bytes, data, sizeof net.bytes);
+        net.block = *head;
+        net.block.from = head->to;
+        net.block.to = head->from;
+        net.block.node = node;
+        net.has_block = true;
+    }
+    if (r)
+        comm_request_done(r, HILO_OK);
+}
+
+static bool net_progress(void *t) {
+    bool any = net.has_block;
+    (void)t;
+    for (uint32_t i = 0; i < NODES; i++)
+        if (net.greets[i]) {
+            net.greets[i] = false;
+            any = true;
+            comm_arrived(net.comm, &(struct comm_frame){.node = i, .kind = COMM_HELLO}, NULL, NULL, 0);
+        }
+    if (net.has_block) {
+        net.has_block = false;
+        comm_arrived(net.comm, &net.block, net.bytes, NULL, sizeof net.bytes);
+    }
+    return any;
+}
+
+static bool net_arm(void *t, int *fd) {
+    (void)t;
+    *fd = net.fds[0];
+    return !net.blocks;
+}
+
+static void net_cancel(void *t, struct comm_request *r) {
+    (void)t;
+    comm_request_done(r, HILO_CANCELLED);
+}
+
+static void net_nothing(void *t) {
+    (void)t;
+}
+
+static const struct comm_transport net_transport = {
+    .name = "none", .open = net_open, .close = net_nothing, .address = net_address, .connect = net_connect, .send = net_send,
+    .cancel = net_cancel, .progress = net_progress, .arm = net_arm, .signal = net_nothing,
+};
+
+/* Node 2 is killed once it has sent its block, and node 1, which then has none to send, with it if `both`. What comes of
+   node 1 is waited for; the error names node 2 as well. */
+static void lose(bool blocks, bool both, const char *expected) {
+    hilo_allocator al = mem_system_allocator();
+    struct strbuf why;
+    char out[4] = "abc", in[NODES][4] = {""}, victim[32];
+    const uint32_t devices[NODES] = {0, 1, 2};
+    strbuf_init(&why, al);
+    memset(&net, 0, sizeof net);
+    assert_int_equal(pipe(net.fds), 0);
+    net.pids[0] = getpid();
+    for (int i = 1; i < NODES; i++) {
+        net.pids[i] = fork();
+        while (!net.pids[i])
+            pause();
+    }
+    struct comm_options o = {.nnodes = NODES, .ndevices = 1, .store = {net_put, net_get, NULL}, .about = "",
+                             .timeout_ms = 60000, .transport = &net_transport};
+    struct comm *c = NULL;
+    assert_int_equal(comm_open(&al, &o, &why, &c), HILO_OK);
+    struct comm_group_options go = {.comm = c, .n = NODES, .devices = devices, .name = "test"};
+    struct process p = {.group = comm_group_new(&al, &go), .n = NODES};
+    assert_non_null(p.group);
+    net.blocks = blocks;
+    for (int i = both ? 1 : 2; i < NODES; i++) {
+        siginfo_t info;
+        kill(net.pids[i], SIGKILL);
+        assert_int_equal(waitid(P_PID, (id_t)net.pids[i], &info, WEXITED | WNOWAIT), 0);
+    }
+    const struct comm_part parts[] = {{1, out, in[1], sizeof out, sizeof out}, {2, out, in[2], sizeof out, sizeof out}};
+    p.status = exchange(&p, parts, 2);
+    assert_memory_equal(in[2], out, sizeof out);
+    assert_int_equal(p.status, HILO_UNAVAILABLE);
+    snprintf(victim, sizeof victim, "pid %d), its process has ended", (int)net.pids[2]);
+    if (!strstr(p.text, "process 0: node 1 (host ") || !strstr(p.text, expected) ||
+        !strstr(p.text, "; lost as well: node 2 (host ") || !strstr(p.text, victim))
+        fail_msg("%s", p.text);
+    comm_group_free(p.group);
+    comm_close(c);
+    for (int i = 1; i < NODES; i++) {
+        kill(net.pids[i], SIGKILL);
+        waitpid(net.pids[i], NULL, 0);
+    }
+    close(net.fds[0]);
+    close(net.fds[1]);
+    strbuf_free(&why);
+}
+
+static void test_lost(void **state) {
+    (void)state;
+    lose(false, true, "cannot be reached: its process has ended");
+    lose(true, true, "cannot be reached: its process has ended");
+    lose(true, false, "cannot be reached: nothing more is received from this host");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_exchange), cmocka_unit_test(test_halves),
                                        cmocka_unit_test(test_abandoned), cmocka_unit_test(test_sizes),
-                                       cmocka_unit_test(test_deadlock), cmocka_unit_test(test_store)};
+                                       cmocka_unit_test(test_deadlock), cmocka_unit_test(test_store),
+                                       cmocka_unit_test(test_lost)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,16 +130,6 @@ static bool has_met(pid_t pid) {
     return met;
 }
 
-/* Waits until all nodes are connected, and for some time that is another one in each turn. */
-static void meet(struct nodes *n, int turn) {
-    int64_t end = now_ms() + HANG_MS;
-    for (int i = 0; i < NODES; i++)
-        while (!has_met(n->pids[i]) && now_ms() < end)
-            sleep_ms(2);
-    sleep_ms(37 * turn % 200);
-    n->since = now_ms();
-}
-
 /* The wait status of a node; -1: it hangs, and is killed. */
 static int end_of(struct nodes *n, int node) {
     int status = -1;
@@ -173,6 +163,20 @@ static void wrong(struct nodes *n, int node, int status, const char *expected) {
     unsetenv("UCX_TLS");
     fail_msg("node %d: status %d after %" PRId64 " ms, expected %s, said: %s", node, status, now_ms() - n->since, expected,
              said(n, node));
+}
+
+/* Waits until all nodes are connected, and for some time that is another one in each turn. */
+static void meet(struct nodes *n, int turn) {
+    n->since = now_ms();
+    int64_t end = n->since + HANG_MS;
+    for (int i = 0; i < NODES; i++)
+        while (!has_met(n->pids[i])) {
+            if (now_ms() >= end)
+                wrong(n, i, 0, "that it meets the others");
+            sleep_ms(2);
+        }
+    sleep_ms(37 * turn % 200);
+    n->since = now_ms();
 }
 
 /* The node ends with an error that says all of `texts`, and names the victim with its pid. */
