@@ -305,8 +305,10 @@ if part libraries; then
     done <"$dir/factors"
 fi
 tokens=
-[ -z "${MODEL-}" ] || ! part model || tokens=$(within 120 "$hilo" generate -m "$MODEL" --engine hilo:gpu --raw -p A -n $new --json |
-    sed -n 's/.*"decode_tok_s":\([0-9.]*\).*/\1/p')
+if part model && [ "${MODEL-}" ]; then
+    tokens=$(within 120 "$hilo" generate -m "$MODEL" --engine hilo:gpu --raw -p A -n $new --json |
+        sed -n 's/.*"decode_tok_s":\([0-9.]*\).*/\1/p')
+fi
 
 launches=$("$hilo" explain "$dir/tiny.mlir" --device gpu --json | sed -n 's/.*"launches":\([0-9]*\).*/\1/p')
 

@@ -19,6 +19,8 @@ enum {
     BLOCK_COLUMNS = TORTURED(TORTURE_PART, 1024), /* of a block with a prepacked rhs: uses of a packed factor of the lhs */
     BLOCK_LEAST = TORTURED(1, 4), /* panels or tiles that a block keeps although there are fewer tasks */
     BLOCK_EPILOGUE = TORTURED(8, 32), /* ops */
+    BLOCK_SUMS = TORTURED(24, 48), /* multiply-adds of vectors in an iteration of a tile's loop, and */
+    BLOCK_LINES_MOST = 4, /* lines */
     BLOCK_REPACKED = 3, /* blocks that would pack the same rows, from which on a prologue does */
     /* Multiply-adds of vectors in the time of one vector, */
     BLOCK_READ = 24, /* read from beyond the L2 cache by all cores, */
@@ -400,22 +402,26 @@ static kir_val next_lines(struct blocking *b, const struct block *at, kir_val p)
     return kir_op2(l->k, KIR_MIN, 0, kir_select(l->k, is_last, after, next), kir_i64(l->k, last));
 }
 
-/* Prefetches this tile's part of that, as many elements a line, which is less work than an exact division: what comes after
-   that panel is wanted as well. Prepacked panels are in a far cache, and a block takes little more time for a panel than it
-   takes to come from there. Where a tile has all rows, all that it reads comes from there. */
-static void prefetch_panel(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val line) {
+/* Prefetches the part of that for `count` lines of this tile, as many elements a line, which is less work than an exact
+   division: what comes after that panel is wanted as well. Prepacked panels are in a far cache, and a block takes little more
+   time for a panel than it takes to come from there. Where a tile has all rows, all that it reads comes from there. */
+static void prefetch_panel(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val line, int64_t count) {
     struct lower *l = b->c->l;
     if (b->rhs_pack != RHS_PREPACK)
         return;
     if (b->tile.count == 1) {
         int64_t bytes = kir_type_bits(b->c->acc) / 8, ahead = l->target->prefetch_bytes;
         kir_val at0 = lower_mul(l, lower_add(l, block_first_line(b, at, p), line), b->panel.size);
-        for (int64_t i = 0; ahead && i < b->panel.size * bytes; i += l->target->line_bytes)
+        for (int64_t i = 0; ahead && i < count * b->panel.size * bytes; i += l->target->line_bytes)
             kir_prefetch(l->k, b->rhs_buffer, lower_add(l, at0, kir_i64(l->k, (ahead + i) / bytes)));
         return;
     }
-    kir_val part = lower_mul(l, lower_add(l, lower_mul(l, t, b->sum.depth), line), ceil_div(b->panel.size, b->tile.block));
-    kir_prefetch(l->k, b->rhs_buffer, lower_add(l, lower_mul(l, next_lines(b, at, p), b->panel.size), part));
+    int64_t columns = ceil_div(b->panel.size, b->tile.block), bytes = columns * kir_type_bits(b->c->acc) / 8;
+    for (int64_t i = 0; i < count; i += bytes < l->target->line_bytes ? l->target->line_bytes / bytes : 1) {
+        kir_val x = lower_add(l, lower_mul(l, t, b->sum.depth), lower_add(l, line, kir_i64(l->k, i)));
+        x = lower_add(l, lower_mul(l, next_lines(b, at, p), b->panel.size), lower_mul(l, x, columns));
+        kir_prefetch(l->k, b->rhs_buffer, x);
+    }
 }
 
 /* Prefetches this tile's part of what is packed for panel p next: the next slab of its columns, or the first one of the columns
@@ -446,14 +452,12 @@ static void prefetch_unpacked(struct blocking *b, const struct block *at, kir_va
     v->at = column;
 }
 
-static void multiply_lines(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val lane,
-                           const struct contract_tile *tile, bool forward) {
+/* One line of the tile's sums. */
+static void multiply_line(struct blocking *b, const struct block *at, kir_val first, kir_val t, kir_val line, kir_val lane,
+                          const struct contract_tile *tile, bool forward) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
-    kir_val line = kir_loop_to(l->k, KIR_SERIAL, at->lines, 0), first = block_first_line(b, at, p), r;
-    prefetch_panel(b, at, p, t, line);
-    prefetch_unpacked(b, at, p, t, line);
-    kir_val place = lower_add(l, lower_mul(l, lower_add(l, first, line), b->panel.size), lane);
+    kir_val place = lower_add(l, lower_mul(l, lower_add(l, first, line), b->panel.size), lane), r;
     c->packed[b->rhs] = (struct packed){.buffer = b->rhs_buffer, .at = place};
     if (forward)
         c->packed[b->rhs].value = block_pack_and_forward(b, at, line, place);
@@ -473,7 +477,36 @@ static void multiply_lines(struct blocking *b, const struct block *at, kir_val p
         c->packed[b->lhs] = (struct packed){true, b->lhs_buffer, x, {0}};
     }
     contract_multiply_add(c, tile->reg, r);
-    lower_close(l, 2);
+    kir_close(l->k);
+}
+
+int64_t block_lines_at_once(int64_t sums, int64_t lines) {
+    int64_t n = 1;
+    while (n < BLOCK_LINES_MOST && 2 * n * sums <= BLOCK_SUMS && 2 * n <= lines)
+        n *= 2;
+    return n;
+}
+
+static void multiply_lines(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val lane,
+                           const struct contract_tile *tile, bool forward) {
+    struct lower *l = b->c->l;
+    int64_t n = block_lines_at_once(b->tile.size * (b->panel.size / contract_vector(b->c)), b->sum.lines);
+    bool divides = n >> kir_zeros(l->k, at->lines) <= 1;
+    kir_val first = block_first_line(b, at, p), begin = kir_i64(l->k, 0);
+    kir_val groups = lower_div(l, at->lines, n), rest = lower_rem(l, at->lines, n);
+    for (;;) {
+        kir_val line = lower_add(l, begin, lower_mul(l, kir_loop_to(l->k, KIR_SERIAL, groups, 0), n));
+        prefetch_panel(b, at, p, t, line, n);
+        line = lower_add(l, line, kir_loop(l->k, KIR_UNROLLED, n, 0));
+        prefetch_unpacked(b, at, p, t, line);
+        multiply_line(b, at, first, t, line, lane, tile, forward);
+        lower_close(l, 2);
+        if (n == 1 || divides)
+            return;
+        begin = lower_mul(l, groups, n);
+        groups = rest;
+        n = 1;
+    }
 }
 
 kir_val block_sums(struct blocking *b, kir_val p, kir_val t) {

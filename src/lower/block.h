@@ -80,6 +80,12 @@ static inline int64_t ceil_div(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
 
+/* ---- block.c ---- */
+
+/* How many of the `lines` of a sum an iteration of a tile's loop multiplies, for `sums` vectors of sums: a power of two, so
+   that the loop's own instructions are few beside multiply-adds. */
+int64_t block_lines_at_once(int64_t sums, int64_t lines);
+
 /* ---- pack.c ---- */
 
 enum { BLOCK_LINES = TORTURED(TORTURE_TILE, 16) }; /* lines that the prologue that packs the rhs takes at once */

@@ -469,18 +469,21 @@ static kir_val pixel_offset(struct direct *d, kir_val r) {
     return offset;
 }
 
-/* Prefetches this unit's part of the next slab of the weights, which follows in memory, to the end of the block. */
-static void prefetch_slab(struct direct *d, const struct block *at, kir_val weights, kir_val u, kir_val line) {
+/* Prefetches the part for `count` lines of this unit of the next slab of the weights, which follows in memory, to the end of
+   the block. */
+static void prefetch_slab(struct direct *d, const struct block *at, kir_val weights, kir_val u, kir_val line, int64_t count) {
     struct lower *l = d->c->l;
     const struct block_sum *s = &d->b.sum;
-    int64_t part = d->b.panel.size / d->units;
+    int64_t part = d->b.panel.size / d->units, bytes = part * kir_type_bits(d->c->acc) / 8, step = l->target->line_bytes;
     if (d->b.rhs_pack != RHS_PREPACK || part == 0 || (s->slabs == 1 && d->b.panel.block == 1))
         return;
     kir_val end = lower_mul(l, lower_add(l, at->panel0, at->panels), s->lines);
     kir_val last = lower_mul(l, lower_add(l, end, kir_i64(l->k, -s->depth)), d->b.panel.size);
     kir_val next = kir_op2(l->k, KIR_MIN, 0, lower_add(l, weights, kir_i64(l->k, s->depth * d->b.panel.size)), last);
-    kir_prefetch(l->k, d->b.rhs_buffer,
-                 lower_add(l, next, lower_mul(l, lower_add(l, lower_mul(l, u, s->depth), line), part)));
+    for (int64_t i = 0; i < count; i += bytes < step ? step / bytes : 1) {
+        kir_val x = lower_add(l, lower_mul(l, u, s->depth), lower_add(l, line, kir_i64(l->k, i)));
+        kir_prefetch(l->k, d->b.rhs_buffer, lower_add(l, next, lower_mul(l, x, part)));
+    }
 }
 
 /* Prefetches the line of weights DIRECT_AHEAD bytes after the one at `at`: its first cache line, or of several parts, which are
@@ -513,6 +516,7 @@ static void multiply_lines(struct direct *d, const struct block *at, kir_val inp
     const struct block_sum *s = &d->b.sum;
     struct lower *l = c->l;
     uint32_t last = v->n - 1, opened = 0;
+    int64_t n = block_lines_at_once(tile->size * d->parts * (block_panel_width(&d->b) / contract_vector(c)), s->lines);
     kir_val line = kir_i64(l->k, 0), begin = lower_mul(l, at->chunk, s->chunk);
     /* channels of the next tap in the last dimension follow those of this one */
     bool joined = s->cut <= last && d->steps.channel == 1 && d->steps.position[last] * v->dim[last].dilation == v->channels;
@@ -534,13 +538,18 @@ static void multiply_lines(struct direct *d, const struct block *at, kir_val inp
             step = 1;
             i++;
         }
-        x = i == v->n && size <= DIRECT_SHORT && size == s->line[i] ? kir_loop(l->k, KIR_UNROLLED, size, 0)
-                                                                    : kir_loop_to(l->k, KIR_SERIAL, count, 0);
-        opened++;
+        int64_t at_once = 1;
+        if (i >= v->n)
+            at_once = size <= DIRECT_SHORT && size == s->line[i] ? size : n >> kir_zeros(l->k, count) <= 1 ? n : 1;
+        x = lower_mul(l, kir_loop_to(l->k, KIR_SERIAL, lower_div(l, count, at_once), 0), at_once);
+        if (i >= v->n) {
+            prefetch_slab(d, at, weights, u, lower_add(l, lower_mul(l, line, size), x), at_once);
+            x = lower_add(l, x, kir_loop(l->k, KIR_UNROLLED, at_once, 0));
+        }
+        opened += i < v->n ? 1 : 2;
         input = lower_add(l, input, lower_mul(l, x, step));
         line = lower_add(l, lower_mul(l, line, size), x);
     }
-    prefetch_slab(d, at, weights, u, line);
     c->packed[1] = (struct packed){
         .on = true,
         .buffer = d->b.rhs_buffer,

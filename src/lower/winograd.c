@@ -335,7 +335,9 @@ static void multiply(struct winograd *w, const struct place *p) {
     kir_val weight = lower_mul(l, lower_add(l, lower_mul(l, p->panel, POINTS), point), channels);
     kir_val factor = lower_mul(l, lower_add(l, lower_mul(l, w->in_block ? u : unit, POINTS), point), w->tile * channels);
     kir_val chunk = lower_add(l, slab, kir_loop_to(l->k, KIR_SERIAL, lower_extent(l, slab, w->slab, chunks), 0));
-    i = kir_loop(l->k, KIR_SERIAL, w->chunk, 0);
+    int64_t n = block_lines_at_once(w->tile * (w->lanes / contract_vector(c)), w->chunk & -w->chunk);
+    i = lower_mul(l, kir_loop(l->k, KIR_SERIAL, w->chunk / n, 0), n);
+    i = lower_add(l, i, kir_loop(l->k, KIR_UNROLLED, n, 0));
     weight = lower_add(l, weight, lower_add(l, lower_mul(l, chunk, w->chunk), i));
     weight = lower_add(l, lower_mul(l, weight, w->lanes), p->lane);
     c->packed[1] = (struct packed){.on = true, .buffer = w->weights, .at = weight};
@@ -344,7 +346,7 @@ static void multiply(struct winograd *w, const struct place *p) {
     factor = lower_add(l, factor, lower_mul(l, lower_add(l, lower_mul(l, chunk, w->tile), r), w->chunk));
     c->packed[0] = (struct packed){.on = true, .buffer = w->input, .at = lower_add(l, factor, i)};
     contract_multiply_add(c, reg, r);
-    lower_close(l, 3);
+    lower_close(l, 4);
     c->packed[0].on = c->packed[1].on = false;
     add_point(w, p, u, lower_div(l, point, 4), lower_rem(l, point, 4), reg);
     lower_close(l, 3);
