@@ -90,12 +90,32 @@ static void find_words(struct blocking *b) {
     c->l->word_bits = 0;
 }
 
+/* Lines of a slab whose sums of products of integers fit 32 bits, also where it is a quarter longer. */
+static int64_t integer_lines(const struct contraction *c) {
+    uint32_t bits = c->integer_bits[0] + c->integer_bits[1] - 2; /* of a product: its magnitude is at most 2^bits */
+    return bits < 30 ? (((int64_t)1 << (30 - bits)) - 1) * 4 / 5 : 0;
+}
+
+/* Whether products of integers are summed exactly, as those of f64 are: in 32 bits, a slab at a time, and those sums in f64.
+   That is as many multiply-adds of words as f32 has of numbers, and twice as many products. */
+static bool multiplies_integers(const struct contraction *c) {
+    enum { EXACT = 53, LEAST = 2 * BLOCK_LINES };
+    double terms = 1;
+    for (uint32_t i = 0; i < c->nsum; i++)
+        terms *= (double)c->sum[i].size;
+    uint32_t bits = c->integer_bits[0] + c->integer_bits[1];
+    return c->acc == KIR_F64 && !c->conv && c->integer_bits[0] && c->integer_bits[1] && c->integer_bits[0] <= 16 &&
+           c->integer_bits[1] <= 16 && integer_lines(c) >= LEAST && terms * ldexp(1, (int)bits - 2) <= ldexp(1, EXACT);
+}
+
 /* Lines of a slab, about: of a matrix unit two by two tiles of factors fill two thirds of the L1 cache. */
 static int64_t slab_depth(const struct blocking *b) {
     const struct target *t = b->c->l->target;
     int64_t most = BLOCK_DEPTH;
     if (b->kernel == BLOCK_TILES)
         most = TORTURED(TORTURE_PART, (int64_t)t->l1_bytes * 2 / 3 / (4 * t->tile_row_bytes));
+    if (b->c->integers && most > integer_lines(b->c))
+        most = integer_lines(b->c);
     return most;
 }
 
@@ -323,6 +343,11 @@ static void find_kernel(struct blocking *b) {
     } else if (c->acc == KIR_I32 && is_short(c, 0) && is_short(c, 1)) {
         b->kernel = BLOCK_WORDS;
         c->per_word = 2;
+    } else if (multiplies_integers(c)) {
+        b->kernel = BLOCK_WORDS;
+        c->per_word = 2;
+        c->acc = KIR_I32;
+        c->integers = true;
     }
 }
 
@@ -545,6 +570,22 @@ static bool is_long(const struct blocking *b) {
     return k->nops + k->code_size_cost > BLOCK_EPILOGUE;
 }
 
+/* Stores the sum of a slab, of integers: of all slabs so far. */
+static void store_sum(struct blocking *b, const struct block *at, kir_val place, kir_val sum) {
+    struct kir *k = b->c->l->k;
+    if (b->c->integers)
+        sum = kir_typed(k, KIR_CONVERT, 0, KIR_F64, sum);
+    if (b->c->integers && b->sum.slabs > 1) {
+        kir_if(k, kir_cmp(k, KIR_GT, 0, at->slab, kir_i64(k, 0)));
+        kir_store(k, b->sum_buffer, place, kir_op2(k, KIR_ADD, 0, kir_load(k, b->sum_buffer, place), sum));
+        kir_else(k);
+        kir_store(k, b->sum_buffer, place, sum);
+        kir_close(k);
+        return;
+    }
+    kir_store(k, b->sum_buffer, place, sum);
+}
+
 static void multiply_tile(struct blocking *b, const struct block *at, kir_val p, kir_val t) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
@@ -553,7 +594,7 @@ static void multiply_tile(struct blocking *b, const struct block *at, kir_val p,
     kir_val lane = block_lanes(b, at, p, b->panel.size), r;
     kir_val begin = b->biased ? kir_load(l->k, b->bias_buffer, lane) : contract_zero(c);
     tile.reg = kir_reg(l->k, begin, tile.size);
-    if (b->sum.slabs > 1) {
+    if (b->sum.slabs > 1 && !c->integers) {
         kir_if(l->k, kir_cmp(l->k, KIR_GT, 0, at->slab, kir_i64(l->k, 0)));
         r = kir_loop(l->k, KIR_UNROLLED, tile.size, 0);
         kir_val sum = kir_load(l->k, b->sum_buffer, sum_place(b, p, t, r, lane));
@@ -575,7 +616,7 @@ static void multiply_tile(struct blocking *b, const struct block *at, kir_val p,
         kir_close(l->k);
     if (b->stores_sums) {
         r = kir_loop(l->k, KIR_UNROLLED, tile.size, 0);
-        kir_store(l->k, b->sum_buffer, sum_place(b, p, t, r, lane), kir_get_reg(l->k, tile.reg, r));
+        store_sum(b, at, sum_place(b, p, t, r, lane), kir_get_reg(l->k, tile.reg, r));
         lower_close(l, 2);
         if (b->parts == 1)
             block_finish(b, at, p, t);
@@ -678,9 +719,9 @@ static void allocate(struct blocking *b) {
     if (b->rhs_pack != RHS_PREPACK)
         b->rhs_buffer = kir_scratch(k, block_rhs_dtype(b),
                                     (b->rhs_pack == RHS_PACK_ON_FIRST_USE ? 1 : b->panel.block) * b->sum.depth * panel);
-    b->stores_sums = b->kernel == BLOCK_TILES || b->parts > 1 || is_long(b);
+    b->stores_sums = b->kernel == BLOCK_TILES || b->parts > 1 || b->c->integers || is_long(b);
     if (b->sum.slabs > 1 || b->stores_sums)
-        b->sum_buffer = kir_scratch(k, contract_acc_dtype(b->c), tiles * b->tile.size * panel);
+        b->sum_buffer = kir_scratch(k, b->c->integers ? IR_F64_T : contract_acc_dtype(b->c), tiles * b->tile.size * panel);
     if (b->biased)
         b->bias_buffer = kir_scratch(k, IR_I32_T, panel);
 }
@@ -688,8 +729,11 @@ static void allocate(struct blocking *b) {
 bool contract_blocks(struct contraction *c, uint32_t v) {
     struct lower *l = c->l;
     struct blocking b;
+    enum kir_type acc = c->acc;
     if (!find(c, v, &b)) {
         c->per_word = 1;
+        c->acc = acc;
+        c->integers = false;
         return false;
     }
     find_tile(&b);
@@ -719,6 +763,8 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
     kir_close(l->k);
     c->packed[0].on = c->packed[1].on = false;
     c->per_word = 1;
+    c->acc = acc;
+    c->integers = false;
     l->word_bits = 0;
     return true;
 }

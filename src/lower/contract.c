@@ -87,6 +87,12 @@ static void conv_index(const struct contraction *c, uint32_t side, struct index 
     }
 }
 
+/* The integer that x, a number without a fraction, is converted from. */
+static kir_val before_conversion(const struct kir *k, kir_val x) {
+    const struct kir_node *n = kir_get(k, x);
+    return n->op == KIR_CONVERT && !kir_is_float(kir_type(k, n->arg[0])) ? n->arg[0] : x;
+}
+
 kir_val contract_factor(const struct contraction *c, uint32_t side) {
     struct lower *l = c->l;
     ir_val v = ir_operand(l->m, c->op, side);
@@ -104,6 +110,8 @@ kir_val contract_factor(const struct contraction *c, uint32_t side) {
     l->guard = outer.i && guard.i ? kir_op2(l->k, KIR_AND, 0, outer, guard) : guard.i ? guard : outer;
     kir_val x = lower_value(l, v, &at).re;
     l->guard = outer;
+    if (c->integers)
+        x = before_conversion(l->k, x);
     if (kir_type(l->k, x) != c->acc)
         x = kir_typed(l->k, KIR_CONVERT, lower_sign(t), c->acc, x);
     if (!guard.i)
@@ -217,12 +225,20 @@ void contract_prologue_end(struct contraction *c, struct contract_kernel *p) {
     c->l = p->outer;
 }
 
+/* The bits of the integer with a sign that x is converted from; 0 = it is not. */
+static uint32_t integer_bits(const struct kir *k, kir_val x) {
+    const struct kir_node *n = kir_get(k, x);
+    bool is_converted = n->op == KIR_CONVERT && !(n->flags & KIR_U) && !kir_is_float(kir_type(k, n->arg[0]));
+    return is_converted ? kir_type_bits(kir_type(k, n->arg[0])) : 0;
+}
+
 static void find_strides(struct contraction *c) {
     struct contract_kernel probe;
     contract_probe_begin(c, &probe);
     for (uint32_t side = 0; side < 2; side++) {
         kir_val x = contract_factor(c, side);
         c->is_load[side] = kir_get(c->l->k, x)->op == KIR_LOAD;
+        c->integer_bits[side] = integer_bits(c->l->k, x);
         c->is_narrow[side] = ir_dtype_get(dtype_of(c, ir_operand(c->l->m, c->op, side)))->bits < kir_type_bits(c->acc);
         read_strides(c, side, x, c->result, c->nresult);
         read_strides(c, side, x, c->sum, c->nsum);

@@ -51,6 +51,9 @@ struct contraction {
     const struct conv *conv;    /* NULL: a dot */
     bool is_load[2];        /* by operand: factors are loads, with no arithmetic but what a load converts */
     bool is_narrow[2];      /* by operand: it is stored in a narrower type than that of the sum */
+    uint32_t integer_bits[2]; /* by operand: factors are integers with a sign, of so many bits, converted; 0: they are not */
+    bool integers;          /* they are multiplied before that conversion: acc is I32, and the result, which is F64, the sum of
+                               several such sums; see block.c */
     int64_t per_word;       /* consecutive factors of the sum in a 32-bit word of packed operands: 1 (not in words), 2 or 4;
                                of f32 sums: 2, bf16 */
     unsigned dot_flags;     /* per_word = 4: KIR_U where the bytes of operand `dot_side` have no sign */

@@ -102,4 +102,21 @@ END
 }
 [ "$(update 1024)" = 1 ] && pass || fail "results of 4 MB: not prefetched once"
 [ "$(update 256)" = 0 ] && pass || fail "results of 256 KB are prefetched"
+
+# Integers that are multiplied in f64: as words, in slabs whose sums fit 32 bits, which products of words of 16 bits do not.
+integers() { # TYPE OF COLUMNS
+    cat >integers.mlir <<END
+func.func @main(%x: tensor<64x1024xi16>, %w: tensor<64x1024x$1>) -> tensor<64x64xf64> {
+  %0 = stablehlo.convert %x : (tensor<64x1024xi16>) -> tensor<64x1024xf64>
+  %1 = stablehlo.convert %w : (tensor<64x1024x$1>) -> tensor<64x1024xf64>
+  %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [1]
+    : (tensor<64x1024xf64>, tensor<64x1024xf64>) -> tensor<64x64xf64>
+  return %2 : tensor<64x64xf64>
+}
+END
+    exits 0 compile integers.mlir --emit kir --target-cpu x86-64-v3
+    grep -c 'dot2' out
+}
+[ "$(integers i8)" = 1 ] && pass || fail "integers of 16 and 8 bits are not multiplied as words"
+[ "$(integers i16)" = 0 ] && pass || fail "integers of 16 bits are added in 32 bits"
 finish
