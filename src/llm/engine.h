@@ -41,6 +41,7 @@ struct llm_engine {
     uint32_t devices; /* of this node */
     size_t ncached; /* programs that came from the compile cache */
     bool prompts_by_row; /* of weights in groups: as of those with a scale for each row, which it adds up faster (product.h) */
+    bool prompts_in_words; /* rows of integers of 16 bits are multiplied as such, which have no faster products of bytes */
 };
 
 struct llm_engine_options {

@@ -221,15 +221,17 @@ static hilo_status open_device(struct hilo_engine *h, const char *device) {
     return hilo_client_create(&o, &h->engine.client);
 }
 
-/* Whether the processor adds products of bytes up faster for whole rows than for groups: by a matrix unit, or because kernels
-   have no sums of groups for it (lower/matvec.c). */
-static bool adds_rows(hilo_client *client) {
+/* How the processor multiplies the rows of prompts. It adds products of bytes up faster for whole rows than for groups where it
+   has a matrix unit, or where kernels have no sums of groups for it (lower/matvec.c). Where nothing adds up four products of
+   bytes, they are multiplied as words. */
+static void choose_prompts(hilo_client *client, struct llm_engine *e) {
     struct diag_list d;
     struct target t = {.tile_i8 = false};
     diag_init(&d, *rt_client_allocator(client));
     bool known = target_host(&t, &d) == HILO_OK;
     diag_clear(&d);
-    return known && (t.tile_i8 || !(t.dot_i8 || t.dot2_i8));
+    e->prompts_by_row = known && (t.tile_i8 || !(t.dot_i8 || t.dot2_i8));
+    e->prompts_in_words = known && !t.tile_i8 && !t.dot_i8 && !t.dot_i8_signed;
 }
 
 hilo_status llm_engine_hilo(hilo_client *client, const char *device, bool reference, const struct llm_engine_options *o,
@@ -239,7 +241,9 @@ hilo_status llm_engine_hilo(hilo_client *client, const char *device, bool refere
         return llm_error(client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     *h = (struct hilo_engine){.o = *o, .backend = reference ? HILO_BACKEND_REFERENCE : HILO_BACKEND_AUTO, .opener = client};
     h->engine.ops = reference ? &evaluated : device ? &on_gpu : &compiled;
-    h->engine.prompts_by_row = device || adds_rows(client);
+    h->engine.prompts_by_row = device != NULL;
+    if (!device)
+        choose_prompts(client, &h->engine);
     hilo_status status = HILO_OK;
     if (device)
         status = open_device(h, device);

@@ -487,7 +487,8 @@ hilo_status llm_engine_nodes(struct llm_engine *local, struct comm *comm, struct
         return llm_error(client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     }
     *x = (struct nodes_engine){.engine = {.ops = &on_nodes, .client = client, .devices = local->devices,
-                                          .prompts_by_row = local->prompts_by_row},
+                                          .prompts_by_row = local->prompts_by_row,
+                                          .prompts_in_words = local->prompts_in_words},
                                .local = local, .comm = comm};
     strbuf_init(&x->pending, *rt_client_allocator(client));
     *out = &x->engine;

@@ -74,7 +74,7 @@ struct llm_model {
     enum llm_precision precision; /* never LLM_AS_STORED */
     enum ir_dtype decode, prefill; /* the inputs of products, by graph */
     enum ir_dtype cache;        /* elements of keys and values */
-    bool prompts_by_row;        /* of weights in groups, see product.h; that of the engine */
+    bool prompts_by_row, prompts_in_words; /* see product.h; those of the engine */
     struct arena arena;
     struct { void *p; size_t n; } *owned; /* data that is in no file */
     size_t nowned;

@@ -76,25 +76,38 @@ static ir_val bytes_of(struct build *b, const struct llm_weight *w, const ir_val
 
 /* ---- rows as integers ------------------------------------------------------------------------ */
 
-/* x f32[n, cols] as integers of 16 bits: i8[2 n, cols], first all high bytes, then all low bytes, both signed; and f32[n], the
-   scale of each row. */
-static ir_val halves_of(struct build *b, ir_val x, ir_val *unit) {
+/* x f32[n, cols] as integers of 16 bits, still f32, and f32[n], the scale of each row. */
+static ir_val integers_of(struct build *b, ir_val x, ir_val *unit) {
     ir_val most = build_reduce(b, IR_MAXIMUM, build_unary(b, IR_ABS, x), 1);
     *unit = build_scale(b, with(b, IR_MAXIMUM, most, LEAST_UNIT), 1.0 / ROW_LIMIT);
-    ir_val q = build_binary(b, IR_MULTIPLY, x, build_broadcast_like(b, build_reciprocal(b, *unit), x, MAP(0)));
-    q = build_unary(b, IR_ROUND_NEAREST_EVEN, q);
-    ir_val high = build_unary(b, IR_FLOOR, with(b, IR_ADD, build_scale(b, q, 1.0 / 256), 0.5));
-    ir_val low = build_binary(b, IR_SUBTRACT, q, build_scale(b, high, 256));
-    return build_concat(b, build_convert(b, high, IR_I8_T), build_convert(b, low, IR_I8_T), 0);
+    x = build_binary(b, IR_MULTIPLY, x, build_broadcast_like(b, build_reciprocal(b, *unit), x, MAP(0)));
+    return build_unary(b, IR_ROUND_NEAREST_EVEN, x);
 }
 
-static ir_val product_of_bytes(struct build *b, ir_val x, const struct llm_weight *w, const ir_val parts[3], bool by_row) {
-    int64_t n = size(b, x, 0);
-    ir_val row_unit, unit, halves = halves_of(b, x, &row_unit), m = bytes_of(b, w, parts, by_row, &unit);
-    ir_val sums = build_dot(b, halves, m, 0, 1, 1, IR_I32_T);
-    ir_val high = build_convert(b, build_slice(b, sums, 0, 0, n), IR_F32_T);
-    ir_val y = build_binary(b, IR_ADD, build_scale(b, high, 256),
-                            build_convert(b, build_slice(b, sums, 0, n, 2 * n), IR_F32_T));
+/* The exact sums of products of integers q f32[n, cols] and m i8[rows, cols], f64[n, rows]: of the high bytes of q and of the
+   low ones, both signed, which are rows of one product. */
+static ir_val sums_of_bytes(struct build *b, ir_val q, ir_val m) {
+    int64_t n = size(b, q, 0);
+    ir_val high = build_unary(b, IR_FLOOR, with(b, IR_ADD, build_scale(b, q, 1.0 / 256), 0.5));
+    ir_val low = build_binary(b, IR_SUBTRACT, q, build_scale(b, high, 256));
+    q = build_concat(b, build_convert(b, high, IR_I8_T), build_convert(b, low, IR_I8_T), 0);
+    ir_val sums = build_dot(b, q, m, 0, 1, 1, IR_I32_T);
+    high = build_convert(b, build_slice(b, sums, 0, 0, n), IR_F64_T);
+    return build_binary(b, IR_ADD, with(b, IR_MULTIPLY, high, 256),
+                        build_convert(b, build_slice(b, sums, 0, n, 2 * n), IR_F64_T));
+}
+
+static ir_val product_of_integers(struct build *b, ir_val x, const struct llm_model *model, const struct llm_weight *w,
+                                  const ir_val parts[3], bool by_row) {
+    ir_val row_unit, unit, q = integers_of(b, x, &row_unit), m = bytes_of(b, w, parts, by_row, &unit), y;
+    if (model->prompts_in_words && size(b, x, 0) > FEW_ROWS) {
+        q = build_convert(b, q, IR_I16_T);
+        build_barrier(b, &q, &row_unit); /* however many products have x, it is stored as integers */
+        y = build_dot(b, build_convert(b, q, IR_F64_T), build_convert(b, m, IR_F64_T), 0, 1, 1, IR_F64_T);
+    } else {
+        y = sums_of_bytes(b, q, m);
+    }
+    y = build_convert(b, y, IR_F32_T); /* of exact sums, so that both forms have the same bits */
     y = build_binary(b, IR_MULTIPLY, y, build_broadcast_like(b, row_unit, y, MAP(0)));
     return build_binary(b, IR_MULTIPLY, y, build_broadcast_like(b, unit, y, MAP(1)));
 }
@@ -122,7 +135,7 @@ ir_val product_of(struct build *b, ir_val x, const struct llm_model *model, cons
     bool by_row = w->bits == 8 && w->groups == 1 && !w->offsets; /* one scale for each row is applied after the sum */
     bool whole = model->prompts_by_row && size(b, x, 0) >= FEW_ROWS;
     if (w->bits && type != IR_F32_T && w->cols <= MAX_COLS && (by_row || whole))
-        return product_of_bytes(b, x, w, parts, by_row);
+        return product_of_integers(b, x, model, w, parts, by_row);
     if (w->bits && !by_row) {
         x = rounds && model->precision != LLM_F32 ? rounded(b, x, w) : x;
         type = IR_F32_T;

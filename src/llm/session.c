@@ -123,6 +123,7 @@ static hilo_status open_session(struct llm_session *s, const char *dir) {
     HILO_TRY(llm_engine_open(s->client, s->o.engine, &eo, &s->engine));
     HILO_TRY(read_files(s, dir));
     s->model.prompts_by_row = s->engine->prompts_by_row;
+    s->model.prompts_in_words = s->engine->prompts_in_words;
     if (s->o.cache8)
         s->model.cache = IR_F8E4M3FN_T;
     s->limit = s->o.context ? s->o.context : s->model.config.positions;

@@ -52,7 +52,7 @@ static void check_blocks(const struct gguf_tensor *t, const float *want) {
     free(offsets);
 }
 
-enum { LINES = 16 };
+enum { LINES = 26 }; /* many, as of prompts */
 
 /* A function of x f32[LINES, cols] and the parts of `w`: their product. */
 static hilo_module *module_of_product(hilo_client *client, struct ir_module *m, const struct llm_model *model,
@@ -76,6 +76,35 @@ static hilo_module *module_of_product(hilo_client *client, struct ir_module *m, 
     return rt_module_new(client, m);
 }
 
+/* y = x f32[LINES, cols] times the matrix of `parts`. */
+static void run_product(struct llm_engine *e, const struct llm_model *model, const struct llm_weight *w,
+                        const struct gguf_format *f, const float *x, char *const parts[3], float *y) {
+    hilo_dtype types[] = {HILO_F32, f->bits == 8 && !f->offsets ? HILO_S8 : HILO_U8,
+                          f->scale == IR_F16_T ? HILO_F16 : HILO_F32};
+    int64_t dims[3][2] = {{LINES, w->cols}, {w->rows, w->cols * f->bits / 8}, {w->rows, w->groups}};
+    void *in[4], *program, *out;
+    jmp_buf recover;
+    struct ir_module *m = ir_module_new(*rt_client_allocator(e->client), &recover);
+    assert_non_null(m);
+    if (setjmp(recover))
+        fail_msg("out of memory");
+    hilo_module *module = module_of_product(e->client, m, model, w, f);
+    m->arena.recover = NULL;
+    assert_int_equal(e->ops->compile(e, module, &program), HILO_OK);
+    hilo_module_release(module);
+    size_t nin = f->offsets ? 4 : 3;
+    for (size_t i = 0; i < nin; i++) {
+        const void *data = i ? (const void *)parts[i - 1] : x;
+        assert_int_equal(e->ops->keep(e, types[i < 3 ? i : 2], dims[i < 3 ? i : 2], 2, &data, &in[i]), HILO_OK);
+    }
+    assert_int_equal(e->ops->run(e, program, in, nin, (const uint8_t[4]){0}, &out, 1), HILO_OK);
+    assert_int_equal(e->ops->read(e, out, y, LINES * (size_t)w->rows * sizeof *y), HILO_OK);
+    for (size_t i = 0; i < nin; i++)
+        e->ops->release(e, in[i]);
+    e->ops->release(e, out);
+    e->ops->release_program(e, program);
+}
+
 /* The error of a product of bytes: steps of a 127th of the largest number, rounded: that of a row of the matrix, or of a group
    of x, in which it is near 1. */
 static void check_product(struct llm_engine *e, bool by_row, const struct gguf_tensor *t, const float *want) {
@@ -84,32 +113,13 @@ static void check_product(struct llm_engine *e, bool by_row, const struct gguf_t
     size_t n = (size_t)(t->dims[0] * t->dims[1]), cols = (size_t)t->dims[1], rows = (size_t)t->dims[0];
     struct llm_weight w = {.rows = t->dims[0], .cols = t->dims[1], .bits = f->bits, .groups = t->dims[1] / f->group,
                            .offsets = f->offsets, .reach = f->reach};
-    hilo_dtype types[] = {HILO_F32, f->bits == 8 && !f->offsets ? HILO_S8 : HILO_U8,
-                          f->scale == IR_F16_T ? HILO_F16 : HILO_F32};
-    int64_t dims[3][2] = {{LINES, w.cols}, {w.rows, w.cols * f->bits / 8}, {w.rows, w.groups}};
     float *x = malloc(LINES * cols * sizeof *x), *y = malloc(LINES * rows * sizeof *y);
     char *parts[3] = {malloc(n), malloc(4 * n), malloc(4 * n)};
     struct gguf_rows unpacked = {f, t->data, t->dims[0], t->dims[1], parts[0], parts[1], parts[2]};
-    void *in[4], *program, *out;
-    jmp_buf recover;
     gguf_unpack_rows(&unpacked, 0, t->dims[0]);
     for (size_t i = 0; i < LINES * cols; i++)
         x[i] = (float)((int)(i * 7919 % 2001) - 1000) / 1000;
-    struct ir_module *m = ir_module_new(*rt_client_allocator(e->client), &recover);
-    assert_non_null(m);
-    if (setjmp(recover))
-        fail_msg("out of memory");
-    hilo_module *module = module_of_product(e->client, m, &model, &w, f);
-    m->arena.recover = NULL;
-    assert_int_equal(e->ops->compile(e, module, &program), HILO_OK);
-    hilo_module_release(module);
-    size_t nin = f->offsets ? 4 : 3;
-    for (size_t i = 0; i < nin; i++) {
-        const void *data = i ? (void *)parts[i - 1] : x;
-        assert_int_equal(e->ops->keep(e, types[i < 3 ? i : 2], dims[i < 3 ? i : 2], 2, &data, &in[i]), HILO_OK);
-    }
-    assert_int_equal(e->ops->run(e, program, in, nin, (const uint8_t[4]){0}, &out, 1), HILO_OK);
-    assert_int_equal(e->ops->read(e, out, y, LINES * rows * sizeof *y), HILO_OK);
+    run_product(e, &model, &w, f, x, parts, y);
     double error = 0, expected = 0;
     for (size_t r = 0; r < rows; r++)
         for (size_t i = 0; i < LINES; i++) {
@@ -126,14 +136,59 @@ static void check_product(struct llm_engine *e, bool by_row, const struct gguf_t
         }
     if (!(sqrt(error) <= 1.5 * sqrt(expected)))
         fail_msg("%s: the error is %g, %g expected", f->name, sqrt(error), sqrt(expected));
-    for (size_t i = 0; i < nin; i++)
-        e->ops->release(e, in[i]);
-    e->ops->release(e, out);
-    e->ops->release_program(e, program);
     for (int i = 0; i < 3; i++)
         free(parts[i]);
     free(x);
     free(y);
+}
+
+/* Rows of 16 bits times a matrix of 8 bits by row: the evaluator, and kernels, as words and as two bytes, have the same bits,
+   those of the sums of integers. Some rows are all as large as they can be, with which a sum of 512 products is near 2^31. */
+static void test_rows_of_words(void **state) {
+    enum { COLS = 1100, ROWS = 40 };
+    (void)state;
+    static const char *const engines[] = {"reference", "hilo"};
+    const struct gguf_format *f = gguf_format_named("q8_0");
+    struct llm_weight w = {.rows = ROWS, .cols = COLS, .bits = 8, .groups = 1};
+    float *x = malloc(LINES * COLS * sizeof *x), *y = malloc(LINES * ROWS * sizeof *y), *z = malloc(LINES * ROWS * sizeof *z);
+    int8_t *values = malloc(ROWS * COLS);
+    uint16_t scales[ROWS];
+    hilo_client *client;
+    for (size_t i = 0; i < LINES * COLS; i++)
+        x[i] = i / COLS < 2 ? -1 : (float)((int)(i * 7919 % 2001) - 1000) / 777;
+    for (size_t i = 0; i < ROWS * COLS; i++)
+        values[i] = i / COLS < 2 ? -128 : (int8_t)(i * 7907 % 251);
+    for (size_t r = 0; r < ROWS; r++)
+        scales[r] = f32_to_f16(1 / (float)(r + 3));
+    for (size_t i = 0; i < LINES; i++) {
+        float most = 0;
+        for (size_t k = 0; k < COLS; k++)
+            most = fmaxf(most, fabsf(x[i * COLS + k]));
+        float unit = most * (float)(1.0 / (127 << 8)), inverse = 1 / unit;
+        for (size_t r = 0; r < ROWS; r++) {
+            int64_t sum = 0;
+            for (size_t k = 0; k < COLS; k++)
+                sum += (int64_t)rintf(x[i * COLS + k] * inverse) * values[r * COLS + k];
+            z[i * ROWS + r] = (float)sum * unit * f16_to_f32(scales[r]);
+        }
+    }
+    assert_int_equal(hilo_client_create(NULL, &client), HILO_OK);
+    for (size_t n = 0; n < 2; n++)
+        for (int words = 0; words < 2; words++) {
+            const struct llm_model model = {.precision = LLM_INT8, .prompts_in_words = words};
+            struct llm_engine *e;
+            assert_int_equal(llm_engine_open(client, engines[n], &(struct llm_engine_options){.level = 2}, &e), HILO_OK);
+            run_product(e, &model, &w, f, x, (char *[]){(char *)values, (char *)scales, NULL}, y);
+            for (size_t i = 0; i < LINES * ROWS; i++)
+                if (y[i] != z[i])
+                    fail_msg("%s, %d: result %zu is %.9g, %.9g expected", engines[n], words, i, (double)y[i], (double)z[i]);
+            llm_engine_close(e);
+        }
+    hilo_client_release(client);
+    free(x);
+    free(y);
+    free(z);
+    free(values);
 }
 
 static void test_blocks(void **state) {
@@ -536,7 +591,8 @@ static void test_order(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_damage),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks),
+                                       cmocka_unit_test(test_rows_of_words), cmocka_unit_test(test_damage),
                                        cmocka_unit_test(test_empty_tensor),
                                        cmocka_unit_test(test_parts), cmocka_unit_test(test_configs),
                                        cmocka_unit_test(test_layers), cmocka_unit_test(test_not_finite),

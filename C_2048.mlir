@@ -1,0 +1,13 @@
+
+func.func public @main(%x0: tensor<128x2048xi16>, %w0: tensor<8192x2048xi8>, %u: tensor<128xf32>, %s: tensor<8192xf32>) -> tensor<128x8192xf32> {
+  %x = stablehlo.convert %x0 : (tensor<128x2048xi16>) -> tensor<128x2048xf64>
+  %w = stablehlo.convert %w0 : (tensor<8192x2048xi8>) -> tensor<8192x2048xf64>
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<128x2048xf64>, tensor<8192x2048xf64>) -> tensor<128x8192xf64>
+  %yf = stablehlo.convert %y : (tensor<128x8192xf64>) -> tensor<128x8192xf32>
+
+  %ub = stablehlo.broadcast_in_dim %u, dims = [0] : (tensor<128xf32>) -> tensor<128x8192xf32>
+  %sb = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<8192xf32>) -> tensor<128x8192xf32>
+  %m1 = stablehlo.multiply %yf, %ub : tensor<128x8192xf32>
+  %m2 = stablehlo.multiply %m1, %sb : tensor<128x8192xf32>
+  return %m2 : tensor<128x8192xf32>
+}
