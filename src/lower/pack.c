@@ -3,8 +3,9 @@
 #include "lower/block.h"
 
 enum {
-    PACK_AHEAD = 16,              /* lines that are prefetched */
-    PACK_AHEAD_ON_FIRST_USE = 8   /* where products take the time between them */
+    PACK_AHEAD = 16,              /* lines of the rhs that are prefetched, */
+    PACK_AHEAD_ON_FIRST_USE = 8,  /* where products take the time between them, */
+    PACK_AHEAD_ROWS = 4           /* and rows of the lhs: they may lie in the same sets of the L1 cache */
 };
 
 enum ir_dtype block_rhs_dtype(const struct blocking *b) {
@@ -112,11 +113,11 @@ struct contract_axes block_batch_axes(const struct blocking *b, uint32_t side) {
     return axes;
 }
 
-/* Prefetches what is packed some lines after x: lines are too short for hardware prefetchers. */
-static void prefetch(struct blocking *b, kir_val x, int64_t stride) {
+/* Prefetches what is packed `ahead` elements after x: lines are too short for hardware prefetchers. */
+static void prefetch(struct blocking *b, kir_val x, int64_t ahead) {
     kir_val load = contract_load(b->c->l->k, x);
-    if (load.i && stride > 0)
-        contract_prefetch(b->c, load, PACK_AHEAD * stride);
+    if (load.i && ahead > 0)
+        contract_prefetch(b->c, load, ahead);
 }
 
 /* ---- rhs: panels ------------------------------------------------------------------------------ */
@@ -140,7 +141,7 @@ static void pack_vectors(struct blocking *b, const struct lines *s, int64_t at_o
     for (int64_t i = 0; i < at_once; i++) {
         kir_val at = lower_add(l, line, kir_i64(l->k, i)), x = element(b, b->rhs, lower_add(l, s->first, at));
         if (i == 0 && (at_once > 1 || (v->stride[b->rhs] == 1 && v->size > b->panel.size)))
-            prefetch(b, x, at_once > 1 ? 2 : sum->stride[b->rhs]);
+            prefetch(b, x, PACK_AHEAD * (at_once > 1 ? 2 : sum->stride[b->rhs]));
         kir_val place = lower_mul(l, lower_add(l, s->place, at), b->panel.size);
         kir_store(l->k, s->buffer, lower_add(l, place, lane), x);
     }
@@ -312,7 +313,7 @@ static void pack_lhs(struct blocking *b, const struct block *at, uint32_t buffer
         opened = open_lines(b, at->chunk, size >= 4 ? lower_lanes(l, bytes, registers) : 0, &line, &last);
         kir_val place = lower_add(l, lower_mul(l, tile, b->tile.size), r), x = element(b, b->lhs, last);
         if (b->rows.n)
-            prefetch(b, x, c->result[b->rows.v[b->rows.n - 1]].stride[b->lhs]);
+            prefetch(b, x, PACK_AHEAD_ROWS * c->result[b->rows.v[b->rows.n - 1]].stride[b->lhs]);
         kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->sum.depth), line), biased(b, x));
     }
     lower_close(l, opened + 2);
