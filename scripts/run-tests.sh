@@ -72,37 +72,37 @@ ctests() { # PRESET CTEST-ARGUMENT...
     done < <(ctest --test-dir "$dir" --verbose --parallel "$jobs" "$@" 2>&1)
 }
 
-fuzz_one() { # TARGET SECONDS: 0 when nothing was found
-    local target=$1 corpus=build/fuzz/corpus/$1 log=build/fuzz/$1.log runs
+fuzz_one() { # PRESET TARGET SECONDS: 0 when nothing was found
+    local dir=build/$1 target=$2 seconds=$3 corpus=build/fuzz/corpus/$2 log=build/$1/$2.log runs
     local seeds=(tests)
     [ ! -d ../shared/conformance ] || [ -z "$long" ] || seeds+=(../shared/conformance)
     [ "$target" != fuzz_graph ] || seeds=() # it makes programs of choices, and no text is one of those
     mkdir -p "$corpus"
-    if "build/fuzz/tests/$target" -max_total_time="$2" -timeout=20 -rss_limit_mb=4096 \
-        -max_len=16384 -print_final_stats=1 -artifact_prefix="build/fuzz/$target-" \
+    if "$dir/tests/$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 \
+        -max_len=16384 -print_final_stats=1 -artifact_prefix="$dir/$target-" \
         "$corpus" ${seeds[@]+"${seeds[@]}"} >"$log" 2>&1 </dev/null; then
         runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-        printf '%-28s %6d passed   (%d inputs in %d s)\n' "$target" 1 "$runs" "$2"
+        printf '%-28s %6d passed   (%d inputs in %d s)\n' "$target" 1 "$runs" "$seconds"
     else
         grep -vE '^#[0-9]+' "$log" | tail -n 50 | sed 's/^/    /'
         return 1
     fi
 }
 
-fuzz() { # SECONDS PARALLEL: every target for SECONDS, PARALLEL at a time
-    local seconds=$1 parallel=$2 target artifact pids=() names=() i
+fuzz() { # PRESET SECONDS PARALLEL: every target for SECONDS, PARALLEL at a time
+    local preset=$1 seconds=$2 parallel=$3 target artifact pids=() names=() i
     while read -r target; do names+=("$(basename "$target" .c)"); done < <(ls tests/fuzz/fuzz_*.c)
     if ! scripts/setup.sh has libfuzzer; then
         echo 'no clang with libFuzzer: the fuzz targets are skipped'
         skipped=$((skipped + ${#names[@]}))
         return
     fi
-    build fuzz hilo_tests || return
-    [ "$seconds" != share ] || seconds=$((60 / ${#names[@]}))
+    build "$preset" hilo_tests || return
+    [ "$seconds" != share ] || seconds=$((60 * parallel / ${#names[@]}))
     for ((i = 0; i < ${#names[@]}; i += parallel)); do
         pids=()
         for target in "${names[@]:i:parallel}"; do
-            fuzz_one "$target" "$seconds" &
+            fuzz_one "$preset" "$target" "$seconds" &
             pids+=("$target:$!")
         done
         for target in "${pids[@]}"; do
@@ -111,8 +111,8 @@ fuzz() { # SECONDS PARALLEL: every target for SECONDS, PARALLEL at a time
                 continue
             fi
             target=${target%:*}
-            artifact=$(sed -n 's/.*Test unit written to //p' "build/fuzz/$target.log" | head -n 1)
-            fail 1 "build/fuzz/tests/$target $artifact"
+            artifact=$(sed -n 's/.*Test unit written to //p' "build/$preset/$target.log" | head -n 1)
+            fail 1 "build/$preset/tests/$target $artifact"
         done
     done
 }
@@ -143,7 +143,7 @@ fi
 
 if [ -z "$torture" ] && compgen -G 'tests/fuzz/fuzz_*.c' >/dev/null; then
     section 'fuzzing'
-    if [ -n "$long" ]; then fuzz 600 "$jobs"; else fuzz share 1; fi
+    if [ -n "$long" ]; then fuzz fuzz 600 "$jobs"; else fuzz fuzz-quick share "$jobs"; fi
 fi
 
 echo

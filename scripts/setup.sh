@@ -53,6 +53,7 @@ has_onednn() { [ "$(libraries 'libdnnl\.so')" -ge 1 ]; }
 has_ucx() { [ "$(libraries 'libucp\.so')" -ge 1 ]; }
 has_fftw() { [ "$(libraries 'libfftw3f\?\.so\.3')" -ge 2 ]; }
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
+has_lld() { runs ld.lld; }
 has_libfuzzer() { compiles clang -fsanitize=fuzzer,address,undefined <<<'#include <stddef.h>
     int LLVMFuzzerTestOneInput(const unsigned char *p, size_t n) { return p && n > 9999 && *p; }'; }
 
@@ -75,6 +76,7 @@ onednn     test        wanted    libdnnl2               oneDNN, for the backend 
 fftw       test        wanted    libfftw3-single3,libfftw3-double3  FFTW, for the backend 'library'
 ucx        test        wanted    libucx0                UCX, for programs on several processes
 venv       test        wanted    python3-venv           Python with venv, for the tests against JAX
+lld        test        wanted    lld                    LLD, which links the tests in a third of the time
 libfuzzer  test        wanted    clang,libclang-rt-dev  clang with libFuzzer, for the fuzz targets
 TABLE
 }
