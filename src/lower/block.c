@@ -263,6 +263,12 @@ static void shrink_blocks(struct blocking *b, int64_t least, int64_t tasks) {
         b->panel.block /= 2;
 }
 
+/* Whether packing the lhs gathers its elements one by one: neither lines nor rows are contiguous. */
+static bool is_gathered(const struct blocking *b) {
+    const struct axis *last = &b->c->sum[b->c->nsum - 1];
+    return !b->lhs_transposed && last->size > 1 && last->stride[b->lhs] != 1;
+}
+
 /* Tiles and panels of a block, and when operands are packed. */
 static void find_blocks(struct blocking *b) {
     const struct contraction *c = b->c;
@@ -283,7 +289,12 @@ static void find_blocks(struct blocking *b) {
                                                                                  : LHS_PACK_IN_BLOCK;
     if (prepack) {
         stay = l2 / 4 / (tile->size * b->sum.depth * bytes);
-        find_fastest_blocks(b, stay < BLOCK_LEAST ? BLOCK_LEAST : stay, ceil_div(BLOCK_COLUMNS, panel->size), (double)wanted);
+        stay = stay < BLOCK_LEAST ? BLOCK_LEAST : stay;
+        find_fastest_blocks(b, stay, ceil_div(BLOCK_COLUMNS, panel->size), (double)wanted);
+        if (b->lhs_pack == LHS_PACK_IN_BLOCK && is_gathered(b) && ceil_div(panel->count, panel->block) >= BLOCK_REPACKED) {
+            b->lhs_pack = LHS_PREPACK;
+            find_fastest_blocks(b, stay, ceil_div(BLOCK_COLUMNS, panel->size), (double)wanted);
+        }
     } else {
         int64_t columns = TORTURED(TORTURE_PART, l2 / 8 / (slab_depth(b) * bytes)); /* packed in a block, they stay there */
         tile->block = tile->count;

@@ -369,7 +369,7 @@ void contract_finish(const struct contraction *c, kir_val sum) {
 bool contract_epilogue_is_far(const struct contraction *c) {
     const struct lower *l = c->l;
     size_t all = 0, bytes;
-    bool known = !l->stages && !l->native && l->target->prefetch_bytes;
+    bool known = !l->stages && !l->native;
     for (uint32_t i = 0; i < l->kernel->outs.n && known; i++) {
         const struct ir_type_data *t = ir_val_type(l->m, l->kernel->outs.v[i]);
         known = !lower_is_complex(t->dtype) && ir_type_bytes(t, &bytes);

@@ -288,34 +288,46 @@ static kir_val biased(const struct blocking *b, kir_val x) {
     return b->biased ? kir_op2(k, KIR_XOR, 0, x, kir_int(k, KIR_I32, (int32_t)0x80808080)) : x;
 }
 
+/* Rows of a line are contiguous in the operand: line by line, so that all tiles use the cache lines that are read. */
+static void pack_lhs_lines(struct blocking *b, const struct block *at, uint32_t buffer) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    kir_val line, last;
+    uint32_t opened = open_lines(b, at->chunk, 0, &line, &last);
+    kir_val t = kir_loop_to(l->k, KIR_SERIAL, at->tiles, 0), tile = block_tile_place(b, at, t);
+    kir_val first = contract_tile_begin(l, lower_add(l, at->tile0, t), b->rows.size, b->tile.size);
+    kir_val lane = kir_loop(l->k, KIR_VECTOR, b->lhs_stride, (uint32_t)b->lhs_stride), row = lower_add(l, first, lane);
+    c->result[b->column].at = kir_i64(l->k, 0);
+    contract_set(c, &b->rows, row);
+    if (b->lhs_stride != b->tile.size)
+        l->guard = kir_cmp(l->k, KIR_LT, 0, row, kir_i64(l->k, b->rows.size));
+    kir_val place = lower_add(l, lower_mul(l, tile, b->sum.depth), line);
+    kir_val x = element(b, b->lhs, last);
+    kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->lhs_stride), lane), x);
+    l->guard = (kir_val){0};
+    lower_close(l, opened + 2);
+}
+
 static void pack_lhs(struct blocking *b, const struct block *at, uint32_t buffer) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
+    if (b->lhs_transposed) {
+        pack_lhs_lines(b, at, buffer);
+        return;
+    }
     kir_val line, last, t = kir_loop_to(l->k, KIR_SERIAL, at->tiles, 0), tile = block_tile_place(b, at, t);
     kir_val first = contract_tile_begin(l, lower_add(l, at->tile0, t), b->rows.size, b->tile.size);
     uint32_t bytes = kir_type_bits(c->acc) / 8, opened;
     c->result[b->column].at = kir_i64(l->k, 0);
-    if (b->lhs_transposed) {
-        opened = open_lines(b, at->chunk, 0, &line, &last);
-        kir_val lane = kir_loop(l->k, KIR_VECTOR, b->lhs_stride, (uint32_t)b->lhs_stride), row = lower_add(l, first, lane);
-        contract_set(c, &b->rows, row);
-        if (b->lhs_stride != b->tile.size)
-            l->guard = kir_cmp(l->k, KIR_LT, 0, row, kir_i64(l->k, b->rows.size));
-        kir_val place = lower_add(l, lower_mul(l, tile, b->sum.depth), line);
-        kir_val x = element(b, b->lhs, last);
-        kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->lhs_stride), lane), x);
-        l->guard = (kir_val){0};
-    } else {
-        kir_val r = kir_loop(l->k, KIR_SERIAL, b->tile.size, 0);
-        contract_set(c, &b->rows, lower_add(l, first, r));
-        int64_t size = b->sum.cut + 1 == c->nsum ? b->sum.chunk : b->sum.line[c->nsum - 1];
-        uint32_t registers = size >= 4 * lower_lanes(l, bytes, 1) ? 4 : 1;
-        opened = open_lines(b, at->chunk, size >= 4 ? lower_lanes(l, bytes, registers) : 0, &line, &last);
-        kir_val place = lower_add(l, lower_mul(l, tile, b->tile.size), r), x = element(b, b->lhs, last);
-        if (b->rows.n)
-            prefetch(b, x, PACK_AHEAD_ROWS * c->result[b->rows.v[b->rows.n - 1]].stride[b->lhs]);
-        kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->sum.depth), line), biased(b, x));
-    }
+    kir_val r = kir_loop(l->k, KIR_SERIAL, b->tile.size, 0);
+    contract_set(c, &b->rows, lower_add(l, first, r));
+    int64_t size = b->sum.cut + 1 == c->nsum ? b->sum.chunk : b->sum.line[c->nsum - 1];
+    uint32_t registers = size >= 4 * lower_lanes(l, bytes, 1) ? 4 : 1;
+    opened = open_lines(b, at->chunk, size >= 4 ? lower_lanes(l, bytes, registers) : 0, &line, &last);
+    kir_val place = lower_add(l, lower_mul(l, tile, b->tile.size), r), x = element(b, b->lhs, last);
+    if (b->rows.n)
+        prefetch(b, x, PACK_AHEAD_ROWS * c->result[b->rows.v[b->rows.n - 1]].stride[b->lhs]);
+    kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->sum.depth), line), biased(b, x));
     lower_close(l, opened + 2);
 }
 

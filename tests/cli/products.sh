@@ -87,7 +87,7 @@ says '16 tasks, speed-up 2.0 of 2'
 
 # Results that the L2 cache does not hold: before a tile is multiplied, what its epilogue reads and where it stores is
 # prefetched.
-update() { # SIZE: parameters of a square matrix less their gradient
+update() { # SIZE PROCESSOR: parameters of a square matrix less their gradient
     cat >update.mlir <<END
 func.func @main(%x: tensor<128x$1xf32>, %g: tensor<128x$1xf32>, %w: tensor<$1x$1xf32>) -> tensor<$1x$1xf32> {
   %d = stablehlo.dot_general %g, %x, contracting_dims = [0] x [0]
@@ -96,12 +96,28 @@ func.func @main(%x: tensor<128x$1xf32>, %g: tensor<128x$1xf32>, %w: tensor<$1x$1
   return %r : tensor<$1x$1xf32>
 }
 END
-    exits 0 compile update.mlir --emit kir --target-cpu x86-64-v4
+    exits 0 compile update.mlir --emit kir --target-cpu "$2"
     results=$(grep -o 'b[0-9]*: out' out | tail -1 | cut -d: -f1)
     grep -c "prefetch $results\[" out
 }
-[ "$(update 1024)" = 1 ] && pass || fail "results of 4 MB: not prefetched once"
-[ "$(update 256)" = 0 ] && pass || fail "results of 256 KB are prefetched"
+for cpu in x86-64-v3 x86-64-v4; do
+    [ "$(update 1024 $cpu)" = 1 ] && pass || fail "$cpu: results of 4 MB: not prefetched once"
+    [ "$(update 256 $cpu)" = 0 ] && pass || fail "$cpu: results of 256 KB are prefetched"
+done
+
+# An operand of which neither rows nor lines of the sum are contiguous is packed once, not in each block.
+cat >gathered.mlir <<END
+func.func @main(%x: tensor<8x512x64xf32>, %y: tensor<512x2048xf32>) -> tensor<512x2048xf32> {
+  %0 = stablehlo.transpose %x, dims = [0, 2, 1] : (tensor<8x512x64xf32>) -> tensor<8x64x512xf32>
+  %1 = stablehlo.reshape %0 : (tensor<8x64x512xf32>) -> tensor<512x512xf32>
+  %2 = stablehlo.dot_general %1, %y, contracting_dims = [1] x [0]
+    : (tensor<512x512xf32>, tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  return %2 : tensor<512x2048xf32>
+}
+END
+exits 0 compile gathered.mlir --emit plan --target-cpu x86-64-v3
+[ "$(grep -c 'packs operands' out)" = 2 ] && pass || fail 'an operand is gathered in each block'
+exits 0 run gathered.mlir --input random:3 --compare reference --tolerance 3e-6
 
 # Integers that are multiplied in f64: as words, in slabs whose sums fit 32 bits, which products of words of 16 bits do not.
 integers() { # TYPE OF COLUMNS
