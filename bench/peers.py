@@ -11,6 +11,9 @@ measures itself, without Python, is the column `inside`. A call from Python take
 that any of the two engines runs in less than 0.1 ms have a geometric mean of their own, which compares calls rather than
 kernels. An engine that is not installed is left out. --save adds the figures to bench/results/PROCESSOR/programs.json.
 
+--device gpu compares hilo and XLA on the first NVIDIA GPU (JAX's plugin for CUDA); there programs share a process, which takes
+seconds to start, until one of them ends it.
+
 --compile compares the time to compile instead: each engine compiles a small program first, so that what happens once in a
 process does not count, then all take turns. Nothing comes from a cache. --json has the time of all processors, too, which
 depends less on what else the machine does.
@@ -27,6 +30,8 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -110,7 +115,7 @@ def options(*fields):
     return Options
 
 
-ClientOptions = options(("threads", ctypes.c_int32))
+ClientOptions = options(("threads", ctypes.c_int32), ("device", ctypes.c_char_p))
 CompileOptions = options(("level", ctypes.c_int32), ("backend", ctypes.c_int))
 ExecuteOptions = options(("donate", ctypes.c_void_p), ("timing", ctypes.c_void_p))
 
@@ -144,7 +149,7 @@ class Hilo:
         self.client, self.exe = ctypes.c_void_p(), ctypes.c_void_p()
         options = ClientOptions()
         self.lib.hilo_client_options_init_sized(ctypes.byref(options), ctypes.c_size_t(ctypes.sizeof(options)))
-        options.threads = args.threads
+        options.threads, options.device = args.threads, getattr(args, "device", "cpu").encode()
         if self.lib.hilo_client_create(ctypes.byref(options), ctypes.byref(self.client)):
             raise Failed("no client")
         self.level, self.backend = args.level, {"auto": 0, "reference": 1}[args.backend]
@@ -237,7 +242,8 @@ class Xla:
     name, needs = "xla", ("jax", "jaxlib")
 
     def __init__(self, args):
-        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        platform = "cuda" if getattr(args, "device", "cpu") == "gpu" else "cpu"
+        os.environ.setdefault("JAX_PLATFORMS", platform)
         import jax
         from jax._src import compiler, xla_bridge
         from jax._src.interpreters import mlir
@@ -246,7 +252,7 @@ class Xla:
 
         jax.config.update("jax_enable_x64", True)
         self.jax, self.compiler, self.mlir, self.ir = jax, compiler, mlir, ir
-        self.backend = xla_bridge.get_backend("cpu")
+        self.backend = xla_bridge.get_backend(platform)
         self.devices = xla_client.DeviceList(tuple(self.backend.local_devices()[:1]))
 
     def compile(self, text):
@@ -442,15 +448,22 @@ def recipe_of(path):
 
 
 def child(args):
-    cores = sorted(os.sched_getaffinity(0))[: args.threads]
-    os.sched_setaffinity(0, cores)
-    path = program_path(args.workloads, args.names[0])
+    if args.device == "cpu":
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.threads])
+    for name in args.names:
+        run_here(name, args)
+    sys.stdout.flush()
+    os._exit(0)  # thread pools of several runtimes need not take leave of each other
+
+
+def run_here(name, args):
+    path = program_path(args.workloads, name)
     if args.compile:
-        compile_only(args, path.with_suffix(".mlir").read_bytes(), {"name": args.names[0], "engines": {}})
+        compile_only(args, path.with_suffix(".mlir").read_bytes(), {"name": name, "engines": {}})
     recipe = recipe_of(path)
     text = path.with_suffix(".mlir").read_bytes()
     arrays = [make_input(entry, i) for i, entry in enumerate(recipe["inputs"])]
-    report = {"name": args.names[0], "engines": {}}
+    report = {"name": name, "engines": {}}
     engines = {}
     for name in args.engines.split(","):
         report["engines"][name] = {"failed": "did not come back"}
@@ -464,8 +477,6 @@ def child(args):
     tell(report)
     measure(engines, args, report)
     tell(report)
-    sys.stdout.flush()
-    os._exit(0)  # thread pools of several runtimes need not take leave of each other
 
 
 # ---- all programs ------------------------------------------------------------------------------
@@ -480,33 +491,61 @@ def installed(engine):
     return not absent
 
 
-def run_program(name, args):
-    command = [sys.executable, __file__, "--child", name]
-    for option in ("workloads", "library", "engines", "threads", "level", "backend", "seconds", "rounds"):
-        if getattr(args, option) is not None:
-            command += [f"--{option}", str(getattr(args, option))]
-    return run_command(command + (["--compile"] if args.compile else []), name, args.timeout)
+def run_programs(names, args):
+    """A report of each program, as soon as it has ended."""
+    left = list(names)
+    while left:
+        some = left if args.device == "gpu" and not args.compile else left[:1]
+        command = [sys.executable, __file__, "--child", *some]
+        for option in ("workloads", "library", "engines", "threads", "level", "backend", "seconds", "rounds", "device"):
+            if getattr(args, option) is not None:
+                command += [f"--{option}", str(getattr(args, option))]
+        for report in run_reports(command + (["--compile"] if args.compile else []), some[0], args.timeout):
+            left.remove(report["name"])
+            yield report
 
 
 def run_command(command, name, timeout):
     """The last report that the command prints, with a note of how it ended unless it ended well."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    note = None
-    try:
-        out, err = process.communicate(timeout=timeout)
-        if process.returncode < 0:
-            note = f"ended by {signal.Signals(-process.returncode).name}"
+    return list(run_reports(command, name, timeout))[-1]
+
+
+def run_reports(command, name, timeout):
+    """The last report on each program that the command prints, `name` being the first; that of the last one with a note of how
+    the command ended unless it ended well. The time limit is for each program."""
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+        late = threading.Event()
+
+        def limit():
+            def stop():
+                late.set()
+                process.kill()
+
+            t = threading.Timer(timeout, stop)
+            t.start()
+            return t
+
+        timer, report = limit(), {"name": name, "engines": {}}
+        for line in process.stdout:
+            if not line.startswith("{"):
+                continue
+            new = json.loads(line)
+            if new["name"] != report["name"]:
+                timer.cancel()
+                yield report
+                timer = limit()
+            report = new
+        process.wait()
+        timer.cancel()
+        errors.seek(0)
+        if late.is_set():
+            report["note"] = f"did not end within {timeout} s"
+        elif process.returncode < 0:
+            report["note"] = f"ended by {signal.Signals(-process.returncode).name}"
         elif process.returncode:
-            note = (err.strip().splitlines() or ["failed"])[-1][:200]
-    except subprocess.TimeoutExpired:
-        process.kill()
-        out, err = process.communicate()
-        note = f"did not end within {timeout} s"
-    lines = [line for line in out.splitlines() if line.startswith("{")]
-    report = json.loads(lines[-1]) if lines else {"name": name, "engines": {}}
-    if note:
-        report["note"] = note
-    return report
+            report["note"] = (errors.read().strip().splitlines() or ["failed"])[-1][:200]
+        yield report
 
 
 def ratio(report, peer):
@@ -570,6 +609,7 @@ def main():
     p.add_argument("--workloads", default=str(ROOT.parent / "shared" / "workloads"), metavar="DIR", help="programs, recipes")
     p.add_argument("--library", metavar="FILE", help="hilo's shared library; build/libhilo.so by default")
     p.add_argument("--engines", default="xla,iree,hilo", metavar="LIST", help="the first one's values are the measure")
+    p.add_argument("--device", default="cpu", choices=("cpu", "gpu"), help="where programs run")
     p.add_argument("--threads", type=int, default=2, metavar="N", help="2 by default, on as many cores")
     p.add_argument("--level", type=int, default=2, choices=range(4), help="hilo's level of optimisation")
     p.add_argument("--backend", default="auto", choices=("auto", "reference"), help="hilo's")
@@ -583,6 +623,8 @@ def main():
     args = p.parse_args()
     if args.child:
         child(args)
+    if args.save and args.device == "gpu":
+        sys.exit("peers.py: --save is for processors; --json keeps figures of a GPU")
     names = sorted(f.stem for f in Path(args.workloads).glob("*.mlir") if f.with_suffix(".json").exists())
     if args.names:
         names = [n for n in names if any(n.startswith(beginning) for beginning in args.names)]
@@ -594,9 +636,9 @@ def main():
     head = f"{'program (ms)':<26}{'hilo':>11}{'inside':>11}" + "".join(f"{e:>11}{'ratio':>8}" for e in engines if e != "hilo")
     print(head + f"{'compile':>11}{'difference':>11}")
     reports = []
-    for name in names:
-        reports.append(run_program(name, args))
-        print_row(reports[-1], engines)
+    for report in run_programs(names, args):
+        reports.append(report)
+        print_row(report, engines)
         if args.json:
             figures = {"threads": args.threads, "level": args.level, "programs": reports}
             Path(args.json).write_text(json.dumps(figures, indent=1))

@@ -5,11 +5,13 @@
 # left, is told. Prints a table and writes FILE (gpu.json).
 # HILO: the command, default build/hilo. MODEL: a directory of a language model, whose speed is measured, too.
 # --quick: small sizes and one file, as the tests run it on a stand-in for the driver.
-# --parts: some of ops,sanitizer,peers,kernels,libraries,model,calibrate; else all.
+# WORKLOADS: a directory of programs with recipes, which run beside XLA by JAX (bench/peers.py --device gpu); LIBRARY:
+# libhilo.so.
+# --parts: some of ops,sanitizer,peers,kernels,libraries,model,workloads,calibrate; else all.
 set -u
 cd "$(dirname "$0")/.." || exit
 hilo=${HILO:-build/hilo}
-quick='' parts=ops,sanitizer,peers,kernels,libraries,model,calibrate
+quick='' parts=ops,sanitizer,peers,kernels,libraries,model,workloads,calibrate
 [ "${1-}" != --quick ] || { quick=1 && shift; }
 [ "${1-}" != --parts ] || { parts=$2 && shift 2; }
 part() { case ",$parts," in *",$1,"*) ;; *) false ;; esac }
@@ -345,6 +347,12 @@ awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${l
         printf "\"torch\":\"%s\",\"jax\":\"%s\",", version("torch"), version("jax") >json
         printf "\"tiny_launches\":%d,\"tokens_per_s\":%s,\"rows\":[%s]}\n", launches, number(tokens), rows >json
     }' "$dir/peers" "$dir/times"
+
+# ---- programs with recipes, beside XLA
+if part workloads && [ "${WORKLOADS-}" ]; then
+    within 150 python3 bench/peers.py --device gpu --engines xla,hilo --workloads "$WORKLOADS" --seconds 0.2 --rounds 2 \
+        --timeout 30 --library "${LIBRARY:-build/libhilo.so}" --json "$out.workloads.json"
+fi
 
 # ---- which of the libraries that are there are faster than kernels, and than the host
 export HILO_CACHE_DIR="$dir/cache"
