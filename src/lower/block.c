@@ -266,7 +266,8 @@ static void shrink_blocks(struct blocking *b, int64_t least, int64_t tasks) {
 /* Whether packing the lhs gathers its elements one by one: neither lines nor rows are contiguous. */
 static bool is_gathered(const struct blocking *b) {
     const struct axis *last = &b->c->sum[b->c->nsum - 1];
-    return !b->lhs_transposed && last->size > 1 && last->stride[b->lhs] != 1;
+    int64_t stride = last->stride[b->lhs];
+    return !b->lhs_transposed && last->size > 1 && stride != 0 && stride != 1;
 }
 
 /* Tiles and panels of a block, and when operands are packed. */

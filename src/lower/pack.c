@@ -113,11 +113,11 @@ struct contract_axes block_batch_axes(const struct blocking *b, uint32_t side) {
     return axes;
 }
 
-/* Prefetches what is packed `ahead` elements after x: lines are too short for hardware prefetchers. */
-static void prefetch(struct blocking *b, kir_val x, int64_t ahead) {
+/* Prefetches what is packed `lines` strides after x, if these are known: lines are too short for hardware prefetchers. */
+static void prefetch(struct blocking *b, kir_val x, int64_t lines, int64_t stride) {
     kir_val load = contract_load(b->c->l->k, x);
-    if (load.i && ahead > 0)
-        contract_prefetch(b->c, load, ahead);
+    if (load.i && stride > 0)
+        contract_prefetch(b->c, load, lines * stride);
 }
 
 /* ---- rhs: panels ------------------------------------------------------------------------------ */
@@ -141,7 +141,7 @@ static void pack_vectors(struct blocking *b, const struct lines *s, int64_t at_o
     for (int64_t i = 0; i < at_once; i++) {
         kir_val at = lower_add(l, line, kir_i64(l->k, i)), x = element(b, b->rhs, lower_add(l, s->first, at));
         if (i == 0 && (at_once > 1 || (v->stride[b->rhs] == 1 && v->size > b->panel.size)))
-            prefetch(b, x, PACK_AHEAD * (at_once > 1 ? 2 : sum->stride[b->rhs]));
+            prefetch(b, x, PACK_AHEAD, at_once > 1 ? 2 : sum->stride[b->rhs]);
         kir_val place = lower_mul(l, lower_add(l, s->place, at), b->panel.size);
         kir_store(l->k, s->buffer, lower_add(l, place, lane), x);
     }
@@ -326,7 +326,7 @@ static void pack_lhs(struct blocking *b, const struct block *at, uint32_t buffer
     opened = open_lines(b, at->chunk, size >= 4 ? lower_lanes(l, bytes, registers) : 0, &line, &last);
     kir_val place = lower_add(l, lower_mul(l, tile, b->tile.size), r), x = element(b, b->lhs, last);
     if (b->rows.n)
-        prefetch(b, x, PACK_AHEAD_ROWS * c->result[b->rows.v[b->rows.n - 1]].stride[b->lhs]);
+        prefetch(b, x, PACK_AHEAD_ROWS, c->result[b->rows.v[b->rows.n - 1]].stride[b->lhs]);
     kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->sum.depth), line), biased(b, x));
     lower_close(l, opened + 2);
 }
