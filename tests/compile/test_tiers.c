@@ -3,6 +3,7 @@
 #include "codegen/codegen.h"
 #include "compile/code.h"
 #include "runtime/runtime.h"
+#include "../test.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -139,7 +140,7 @@ static bool is_begun(const hilo_executable *exe) {
 
 static void skip_without_baseline(void) {
     if (!code_has_baseline())
-        skip();
+        SKIP_BECAUSE("hilo's own generator has no code for this processor");
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
