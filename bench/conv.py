@@ -194,9 +194,10 @@ def child(args):
     recipe = {"outputs": [{"dtype": "float32", "shape": conv.ordered()[2]}], "tol": 1e-4}
     peers.compare(engines, recipe, report)
     best = lambda: (machine.fma(), machine.copy(conv.bytes) if conv.groups > 1 else 0)
-    rates = [best()]
-    peers.measure(engines, args, report)
-    rates.append(best())
+    with peers.surrounded(args.around):
+        rates = [best()]
+        peers.measure(engines, args, report)
+        rates.append(best())
     report["fma"], report["copy"] = (statistics.mean(r[i] for r in rates) for i in range(2))
     ms = conv.flops / report["fma"] * 1e-6
     report["bound_ms"] = max(ms, conv.bytes / report["copy"] * 1e-6) if conv.groups > 1 else ms
@@ -231,6 +232,7 @@ def main():
     p.add_argument("--seconds", type=float, default=0.4, metavar="S", help="for each engine and convolution; 0.4 by default")
     p.add_argument("--rounds", type=int, default=4, metavar="N", help="in which engines take turns; 4 by default")
     p.add_argument("--timeout", type=float, default=120, metavar="S", help="for each convolution; 120 by default")
+    p.add_argument("--around", metavar="COMMAND", help="runs while engines are timed: from its first line until its input ends")
     p.add_argument("--cache", metavar="DIR", help=argparse.SUPPRESS)
     p.add_argument("--json", metavar="FILE", help="write all figures there")
     p.add_argument("--save", action="store_true", help="add the figures to those of this processor in bench/results")
@@ -251,7 +253,7 @@ def main():
     with tempfile.TemporaryDirectory() as cache:
         for n, layout, weights in itertools.product(names, args.layouts.split(","), args.weights.split(",")):
             command = [sys.executable, __file__, "--child", f"{n}:{layout}:{weights}", "--cache", cache]
-            for option in ("library", "engines", "threads", "level", "seconds", "rounds"):
+            for option in ("library", "engines", "threads", "level", "seconds", "rounds", "around"):
                 if getattr(args, option) is not None:
                     command += [f"--{option}", str(getattr(args, option))]
             reports.append(peers.run_command(command, f"{n}:{layout}:{weights}", args.timeout))

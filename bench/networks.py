@@ -19,7 +19,6 @@ import hashlib
 import importlib.util
 import json
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -392,14 +391,8 @@ def child(args):
         peers.tell(report)
     peers.compare(engines, recipe, report)
     peers.tell(report)
-    around = None
-    if args.around:
-        around = subprocess.Popen(args.around, shell=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        around.stdout.readline()
-    peers.measure(engines, args, report)
-    if around:
-        around.stdin.close()
-        around.wait()
+    with peers.surrounded(args.around):
+        peers.measure(engines, args, report)
     peers.tell(report)
     sys.stdout.flush()
     os._exit(0)

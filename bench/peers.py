@@ -3,7 +3,8 @@
 
 A program is DIR/NAME.mlir, or a FILE.mlir, with a recipe NAME.json next to it: its inputs, how far results may differ. A
 file of text without a recipe gets uniform random inputs for the parameters of @main. Each program runs in a process of its own:
-all engines get the same arrays, take turns in short rounds, and have to agree with the first one that ran. Printed are medians, ratios (peer / hilo: above 1 hilo is faster) and their geometric mean; --json keeps everything.
+all engines get the same arrays, take turns in short rounds, and have to agree with the first one that ran. Printed are
+medians, ratios (peer / hilo: above 1 hilo is faster) and their geometric mean; --json keeps everything.
 
 Every engine is timed in the same way: around one call from Python with inputs that are on the device, until all results are
 there; the results of the call before are released before the clock starts. hilo is called through ctypes. What hilo's runtime
@@ -20,6 +21,7 @@ depends less on what else the machine does.
 """
 
 import argparse
+import contextlib
 import ctypes
 import importlib.util
 import json
@@ -354,6 +356,21 @@ def prepare(engine, args, text, arrays, report):
         return None
 
 
+@contextlib.contextmanager
+def surrounded(command):
+    """While it lasts, the command runs and has printed its first line; its input then ends."""
+    if not command:
+        yield
+        return
+    around = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    around.stdout.readline()
+    try:
+        yield
+    finally:
+        around.stdin.close()
+        around.wait()
+
+
 def measure(engines, args, report):
     """Rounds in which each engine runs for a share of the time; slow ones as often as there are rounds."""
     times = {name: [] for name in engines}
@@ -475,7 +492,8 @@ def run_here(name, args):
         tell(report)
     compare(engines, recipe, report)
     tell(report)
-    measure(engines, args, report)
+    with surrounded(args.around):
+        measure(engines, args, report)
     tell(report)
 
 
@@ -497,7 +515,7 @@ def run_programs(names, args):
     while left:
         some = left if args.device == "gpu" and not args.compile else left[:1]
         command = [sys.executable, __file__, "--child", *some]
-        for option in ("workloads", "library", "engines", "threads", "level", "backend", "seconds", "rounds", "device"):
+        for option in ("workloads", "library", "engines", "threads", "level", "backend", "seconds", "rounds", "device", "around"):
             if getattr(args, option) is not None:
                 command += [f"--{option}", str(getattr(args, option))]
         for report in run_reports(command + (["--compile"] if args.compile else []), some[0], args.timeout):
@@ -616,6 +634,7 @@ def main():
     p.add_argument("--seconds", type=float, default=1.0, metavar="S", help="for each engine and program; 1 by default")
     p.add_argument("--rounds", type=int, default=5, metavar="N", help="in which engines take turns; 5 by default")
     p.add_argument("--timeout", type=float, default=300, metavar="S", help="for each program; 300 by default")
+    p.add_argument("--around", metavar="COMMAND", help="runs while engines are timed: from its first line until its input ends")
     p.add_argument("--compile", action="store_true", help="compare the time to compile")
     p.add_argument("--json", metavar="FILE", help="write all figures there")
     p.add_argument("--save", action="store_true", help="add the figures to those of this processor in bench/results")
