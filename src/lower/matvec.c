@@ -20,7 +20,9 @@
  * one or two digits, and no rounding. Of two the lower one has no sign, which takes elements of the matrix whose highest bit is
  * clear, as those of 4 bits are.
  *
- * Without DOT4, rows of one digit are multiplied by half bytes, whose products are added in 16 bits (DOT2_I8).
+ * Without DOT4, rows of one digit are multiplied by half bytes, whose products are added in 16 bits (DOT2_I8). That takes so
+ * many instructions that few loads are in flight in a processor's reorder buffer: two lines at once, and bytes, scales and
+ * offsets prefetched.
  *
  * The bits of a row do not depend on the number of rows. Many rows of bytes are multiplied iteration by iteration for a block
  * of lines, so that what an iteration takes of some rows stays in the L1 cache, and words are unpacked once for them; the
@@ -38,7 +40,9 @@ enum {
     MATVEC_ROWS = 32,         /* and of at most so many rows */
     MATVEC_UNIT = 32,   /* maximal number of elements of a word */
     MATVEC_WORDS = 4,   /* maximal number of words of a lane */
-    MATVEC_DIGITS = 3   /* maximal number of bytes of an element of a row */
+    MATVEC_DIGITS = 3,  /* maximal number of bytes of an element of a row */
+    MATVEC_HALVES_TILE = 2,    /* lines at once of half bytes, */
+    MATVEC_HALVES_AHEAD = 1024 /* whose bytes are prefetched so far ahead */
 };
 
 struct matvec {
@@ -48,7 +52,7 @@ struct matvec {
     int64_t nrows, nlines, size;  /* size: of the sum */
     int64_t lanes, steps;         /* an iteration takes `steps` vectors of `lanes` lanes */
     int64_t tile, line_step;          /* lines at once, line_step lines apart */
-    int64_t prefetch;                /* prefetch distance in elements of the matrix's memory */
+    int64_t prefetch;                /* prefetch distance in elements of the matrix's memory; 0: none */
     int64_t unit;                 /* elements of the matrix in a word; 1: it is not read by words */
     int64_t words;                /* of a lane: 1, as_bytes up to MATVEC_WORDS */
     int64_t digits;               /* as_bytes: of an element of a row; fewer than MATVEC_DIGITS: it is an integer, scaled */
@@ -253,10 +257,11 @@ static bool inspect(struct matvec *v, bool as_bytes) {
         v->lanes = vector * wide;
         v->steps = v->unit > 1 ? v->unit : c->l->target->line_bytes / (bytes * v->lanes);
         v->steps = v->steps < 1 ? 1 : v->steps;
-        int64_t tile = v->at_once == 1 ? 4 : in_memory(v) ? v->lines_at_once : v->at_once <= 3 ? 3 : 1 + (v->at_once <= 5);
+        int64_t one_row = v->halves ? MATVEC_HALVES_TILE : 4, some = v->at_once <= 3 ? 3 : 1 + (v->at_once <= 5);
+        int64_t tile = v->at_once == 1 ? one_row : in_memory(v) ? v->lines_at_once : some;
         int64_t fit = c->l->target->vector_registers * 3 / 4 / (v->at_once * wide); /* the others hold operands */
         v->tile = contract_tile_size(v->nlines, in_memory(v) || tile < fit ? tile : fit > 1 ? fit : 1);
-        v->prefetch = c->l->target->prefetch_bytes / bytes;
+        v->prefetch = (v->halves ? MATVEC_HALVES_AHEAD : c->l->target->prefetch_bytes) / bytes;
         v->line_step = c->l->target->stream_bytes / (v->size / v->unit * bytes);
         c->sum[0].at = lane;
         kir_val x = contract_factor(c, !v->matrix);
@@ -704,6 +709,12 @@ static void dot_bytes(struct matvec *v, const struct place *p, const struct byte
         out[i] = kir_fma(v->c->l->k, high[i], kir_float(v->c->l->k, KIR_F32, 65536), out[i]);
 }
 
+/* Words from one prefetch of a line to the next. */
+static int64_t prefetch_step(const struct matvec *v) {
+    int64_t words = v->c->l->target->line_bytes / 4;
+    return words > v->lanes ? words : v->lanes;
+}
+
 /* Loads a lane of the line that is set, and takes its words apart. */
 static void load_line(struct matvec *v, const struct place *p, struct line_bytes *out) {
     struct lower *l = v->c->l;
@@ -743,6 +754,22 @@ static void multiply_lanes(struct matvec *v, const struct place *p, const struct
     }
 }
 
+/* Prefetches what the line that is set has further on: the words of an iteration, scales and offsets. */
+static void prefetch_ahead(struct matvec *v, const struct place *p) {
+    struct lower *l = v->c->l;
+    kir_val lane = lower_add(l, lower_mul(l, p->iteration, v->lanes), p->lane);
+    struct parts parts;
+    (void)find_word(v, lower_add(l, lane, kir_i64(l->k, v->prefetch / v->words)), 0, &parts);
+    for (int64_t i = 0; i < v->lanes * v->words; i += prefetch_step(v))
+        contract_prefetch(v->c, parts.word, i);
+    const kir_val others[] = {parts.scale, parts.offset};
+    for (int i = 0; i < 2; i++) {
+        kir_val load = others[i].i ? contract_load(l->k, others[i]) : others[i];
+        if (load.i)
+            contract_prefetch(v->c, load, 0);
+    }
+}
+
 /* As multiply_words, by DOT4. */
 static void multiply_bytes(struct matvec *v, kir_val first, const struct place *p, kir_val sums, bool ahead) {
     struct contraction *c = v->c;
@@ -755,8 +782,8 @@ static void multiply_bytes(struct matvec *v, kir_val first, const struct place *
         for (int64_t r = 0; r < b.nlines; r++) {
             c->result[v->lines].at = line_of_tile(v, first, from + r);
             load_line(v, p, &b.line[r]);
-            for (int64_t j = 0; j < v->words && ahead && v->prefetch; j++)
-                contract_prefetch(c, b.line[r].parts.word, v->prefetch + j * v->lanes);
+            if (ahead && v->prefetch)
+                prefetch_ahead(v, p);
             for (int64_t i = 0; i < v->at_once; i++)
                 b.sum[r][i] = kir_i64(k, (from + r) * v->at_once + i);
         }
@@ -837,8 +864,7 @@ static void prefetch_next(struct matvec *v, const struct line_block *b, const st
     const struct kir_node *n = kir_get(l->k, load);
     uint32_t buffer = n->of;
     kir_val at = lower_add(l, n->arg[0], ahead);
-    int64_t line = l->target->line_bytes / 4, step = line > v->lanes ? line : v->lanes;
-    for (int64_t j = 0; j < iteration; j += step)
+    for (int64_t j = 0; j < iteration; j += prefetch_step(v))
         kir_prefetch(l->k, buffer, lower_add(l, at, kir_i64(l->k, j)));
 }
 

@@ -157,6 +157,13 @@ three=$(dots 1024 19)
     fail "x86-64-v3: rows of 8 bits are not multiplied by sums of 16 bits"
 # What an iteration of many rows reads next is prefetched for every processor, once: two cache lines of each matrix.
 [ "$(dots 1024 19 i8 x86-64-v3 prefetch)" = 4 ] && pass || fail "x86-64-v3: what many rows read next is not prefetched once"
+# One row: two cache lines of words, their scales and offsets, 1 KiB ahead, of each of two lines 32 KiB apart.
+for form in g32 z32; do
+    program $form 1 2048 512 i8 >rows.mlir
+    exits 0 compile rows.mlir $flags --emit kir --target-cpu x86-64-v3
+    [ "$(grep -c prefetch out)" = $([ $form = z32 ] && echo 8 || echo 6) ] && pass || fail "$form: prefetched otherwise"
+    [ "$(grep -B 2 'prefetch b' out | grep -cE 'add %[0-9]*, (256|8448)$')" = 2 ] && pass || fail "$form: not 1 KiB ahead"
+done
 
 cat >nine.mlir <<'END'
 func.func @main(%x: tensor<9x256xf32>, %w: tensor<48x256xf32>) -> tensor<9x48xf32> {
