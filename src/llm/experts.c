@@ -57,9 +57,12 @@ static ir_val expert_product(struct emit *e, ir_val x, enum llm_role role, int64
     struct build *b = &e->b;
     struct llm_weight w = *layer_weight(e, role, layer);
     w.rows /= e->c->experts;
-    ir_val parts[3] = {{0}}, first = build_binary(b, IR_MULTIPLY, index, build_splat(b, IR_I32_T, NULL, 0, (double)w.rows));
-    for (uint32_t k = 0; k < w.nparams; k++)
-        parts[k] = build_rows_at(b, layer_part(e, &w, (enum llm_part)k), first, w.rows);
+    ir_val parts[LLM_PARTS], first = build_binary(b, IR_MULTIPLY, index, build_splat(b, IR_I32_T, NULL, 0, (double)w.rows));
+    for (int k = 0; k < LLM_PARTS; k++) {
+        parts[k] = layer_part(e, &w, (enum llm_part)k);
+        if (parts[k].i)
+            parts[k] = build_rows_at(b, parts[k], first, w.rows);
+    }
     /* Rows are not rounded: one that is the same for all experts would be made before their loop, as numbers of f32, and have
        other bits than one that is not. */
     ir_val y = product_of(b, x, e->model, &w, parts, type, false);

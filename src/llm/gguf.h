@@ -39,8 +39,9 @@ struct gguf_format {
     uint32_t reach;           /* the greatest magnitude of a value */
     bool offsets;             /* a number is value * scale + offset; else value * scale */
     enum ir_dtype scale;      /* of scales and offsets, which it represents exactly */
-    /* Writes a block's values (0 … 15 or 0 … 255 with offsets, else signed), scales and offsets. */
-    void (*unpack)(const uint8_t *block, int8_t *values, float *scales, float *offsets);
+    bool units;               /* they are integers of 8 bits times two numbers of f16 that the block has, their units */
+    /* Writes a block's values (0 … 15 or 0 … 255 with offsets, else signed), scales and offsets, and their units. */
+    void (*unpack)(const uint8_t *block, int8_t *values, float *scales, float *offsets, float units[2]);
 };
 const struct gguf_format *gguf_format_numbered(uint32_t number); /* NULL: not known */
 const struct gguf_format *gguf_format_named(const char *name);   /* "q8_0" …; NULL: not known */
@@ -127,12 +128,12 @@ json_t *gguf_tokenizer_config(const struct gguf *g);
 #define GGUF_SPACES_BETWEEN " {2,}"
 #define GGUF_SPACES_AROUND "\\A +|(?<![ \xE2\x96\x81])[ \xE2\x96\x81]+\\z"
 /* A matrix of blocks, unpacked: values of format->bits each, two of 4 bits in a byte, the first in the low bits; scales and
-   offsets (unused without) of format->scale. */
+   offsets (unused without) as integers of 8 bits beside their units in f16, or, where units are NULL, of format->scale. */
 struct gguf_rows {
     const struct gguf_format *format;
     const void *data;
     int64_t rows, cols;
-    void *values, *scales, *offsets;
+    void *values, *scales, *offsets, *units[2];
 };
 /* Unpacks rows from … to - 1. */
 void gguf_unpack_rows(const struct gguf_rows *m, int64_t from, int64_t to);

@@ -257,6 +257,15 @@ static hilo_status put_pooling(struct gguf_out *o, const char *from) {
 
 /* ---- weights --------------------------------------------------------------------------------------- */
 
+static float number_of(const struct llm_param *p, size_t i) {
+    const struct ir_dtype_info *t = ir_dtype_get(p->dtype);
+    float x = 0;
+    if (p->dtype == IR_I8_T)
+        return (float)((const int8_t *)p->data)[i];
+    fp_decode_n_f32(t->fp, (const char *)p->data + i * t->bytes, &x, 1);
+    return x;
+}
+
 /* Row r of a weight in f32: value * scale + offset. */
 static void read_row(const struct gguf_out *o, const struct llm_weight *w, int64_t r, float *x) {
     const struct llm_param *p = &o->m->params[w->first];
@@ -266,16 +275,18 @@ static void read_row(const struct gguf_out *o, const struct llm_weight *w, int64
         fp_decode_n_f32(ir_dtype_get(p->dtype)->fp, data, x, (size_t)cols);
         return;
     }
+    const struct llm_param *units = p + (w->offsets ? LLM_OFFSETS : LLM_SCALES); /* before the first of them */
     for (int64_t i = 0; i < cols; i++) {
-        float s, z = 0;
+        float s, z;
         int v = w->bits == 8 ? (w->offsets ? (uint8_t)data[i] : (int8_t)data[i]) : (uint8_t)data[i / 2] >> i % 2 * 4 & 15;
         v -= w->bits == 4 && !w->offsets && v > 7 ? 16 : 0;
         size_t group = (size_t)(r * w->groups + i / (cols / w->groups));
-        const struct ir_dtype_info *t = ir_dtype_get(p[LLM_SCALES].dtype);
-        fp_decode_n_f32(t->fp, (const char *)p[LLM_SCALES].data + group * t->bytes, &s, 1);
-        if (w->offsets) {
-            t = ir_dtype_get(p[LLM_OFFSETS].dtype);
-            fp_decode_n_f32(t->fp, (const char *)p[LLM_OFFSETS].data + group * t->bytes, &z, 1);
+        s = number_of(&p[LLM_SCALES], group);
+        z = w->offsets ? number_of(&p[LLM_OFFSETS], group) : 0;
+        if (w->units) {
+            size_t unit = group / (size_t)(w->groups / w->units);
+            s *= number_of(&units[1], unit);
+            z *= w->offsets ? number_of(&units[2], unit) : 1;
         }
         x[i] = s * (float)v + z;
     }

@@ -14,7 +14,10 @@ const struct llm_weight *layer_weight(const struct emit *e, enum llm_role role, 
 }
 
 ir_val layer_part(const struct emit *e, const struct llm_weight *w, enum llm_part part) {
-    return part < (enum llm_part)w->nparams ? e->params[w->first + (uint32_t)part] : (ir_val){0};
+    for (uint32_t i = w->first; i < w->first + w->nparams; i++)
+        if (e->model->params[i].part == part)
+            return e->params[i];
+    return (ir_val){0};
 }
 
 ir_val layer_sum(struct emit *e, ir_val x) {
@@ -23,7 +26,9 @@ ir_val layer_sum(struct emit *e, ir_val x) {
 }
 
 ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w) {
-    ir_val parts[] = {layer_part(e, w, LLM_VALUES), layer_part(e, w, LLM_SCALES), layer_part(e, w, LLM_OFFSETS)};
+    ir_val parts[LLM_PARTS];
+    for (int i = 0; i < LLM_PARTS; i++)
+        parts[i] = layer_part(e, w, (enum llm_part)i);
     enum ir_dtype type = layer_decodes(e) || build_type(&e->b, x)->dims[0] == e->B ? e->model->decode : e->type;
     return product_of(&e->b, x, e->model, w, parts, type, true);
 }
@@ -45,12 +50,13 @@ ir_val layer_linear(struct emit *e, ir_val x, enum llm_role role, enum llm_role 
 
 ir_val layer_rows(struct emit *e, const struct llm_weight *w, ir_val ids, double scale) {
     struct build *b = &e->b;
-    ir_val x = build_rows(b, layer_part(e, w, LLM_VALUES), ids);
-    if (w->bits) {
-        ir_val scales = build_rows(b, layer_part(e, w, LLM_SCALES), ids);
-        ir_val offsets = w->offsets ? build_rows(b, layer_part(e, w, LLM_OFFSETS), ids) : scales;
-        x = product_dequantise(b, w, (ir_val[]){x, scales, offsets});
+    ir_val parts[LLM_PARTS];
+    for (int i = 0; i < LLM_PARTS; i++) {
+        parts[i] = layer_part(e, w, (enum llm_part)i);
+        if (parts[i].i)
+            parts[i] = build_rows(b, parts[i], ids);
     }
+    ir_val x = w->bits ? product_dequantise(b, w, parts) : parts[LLM_VALUES];
     return build_scale(b, build_convert(b, x, IR_F32_T), scale);
 }
 

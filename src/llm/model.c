@@ -217,20 +217,32 @@ static bool is_matrix(const struct llm_tensor *t, int64_t rows, int64_t cols) {
     return t && t->rank == 2 && t->dims[0] == rows && t->dims[1] == cols;
 }
 
+/* Scales or offsets: floats, or integers of 8 bits beside units. */
+static bool has_type(const struct llm_tensor *t, const struct llm_tensor *units) {
+    return units ? t->dtype == IR_I8_T : is_float(t->dtype);
+}
+
 /* A matrix with scales: its values take 4 or 8 bits, by the width of a row. */
 static hilo_status add_quantised(struct load *l, const char *base, const struct llm_tensor *t, struct llm_weight *w) {
     char name[160];
+    const struct llm_tensor *units = find(l, base, "scale_units", name, sizeof name), *others = NULL;
     const struct llm_tensor *scales = find(l, base, "scales", name, sizeof name);
     int64_t groups = scales && scales->rank == 2 ? scales->dims[1] : 1;
     if (!scales)
         return fail(l, t, t->name.p, "floats, or integers with '.scales' beside them");
-    if (!is_float(scales->dtype) || scales->dims[0] != w->rows || scales->rank > 2 || scales->rank < 1 ||
+    if (!has_type(scales, units) || scales->dims[0] != w->rows || scales->rank > 2 || scales->rank < 1 ||
         groups < 1 || w->cols % groups)
         return misfit(l, scales, name, w->rows, groups);
     const struct llm_tensor *offsets = find(l, base, "biases", name, sizeof name);
-    if (offsets && (!is_float(offsets->dtype) || offsets->rank != scales->rank || offsets->dims[0] != w->rows ||
+    if (offsets && (!has_type(offsets, units) || offsets->rank != scales->rank || offsets->dims[0] != w->rows ||
                     (offsets->rank == 2 && offsets->dims[1] != groups)))
         return misfit(l, offsets, name, w->rows, groups);
+    int64_t nunits = units && units->rank == 2 && units->dims[1] > 0 ? units->dims[1] : 1;
+    if (units && (groups % nunits || !is_float(units->dtype) || !is_matrix(units, w->rows, nunits)))
+        return misfit(l, units, name, w->rows, groups);
+    if (units && offsets && (!(others = find(l, base, "bias_units", name, sizeof name)) || !is_float(others->dtype) ||
+                             !is_matrix(others, w->rows, nunits)))
+        return misfit(l, others, name, w->rows, nunits);
     size_t bytes = t->rank == 2 && t->dims[0] == w->rows ? t->bytes / (size_t)w->rows : 0;
     w->bits = bytes == (size_t)w->cols ? 8 : bytes * 2 == (size_t)w->cols && w->cols % 2 == 0 ? 4 : 0;
     if (!w->bits || (w->bits == 4 && w->cols / groups % 2))
@@ -242,6 +254,11 @@ static hilo_status add_quantised(struct load *l, const char *base, const struct 
     add_param(l, w, scales, LLM_SCALES, scales->dtype, w->rows, groups);
     if (offsets)
         add_param(l, w, offsets, LLM_OFFSETS, offsets->dtype, w->rows, groups);
+    w->units = units ? nunits : 0;
+    if (units)
+        add_param(l, w, units, LLM_SCALE_UNITS, units->dtype, w->rows, nunits);
+    if (others)
+        add_param(l, w, others, LLM_OFFSET_UNITS, others->dtype, w->rows, nunits);
     return HILO_OK;
 }
 
@@ -525,7 +542,7 @@ static hilo_status cut_weight(struct load *l, struct llm_weight *w, struct llm_p
     }
     if (find_cut(m, w, &x)) {
         bool grouped = w->groups > 1;
-        int64_t pieces = grouped ? w->groups : w->cols * (w->bits ? (int64_t)w->bits : 8) / 8;
+        int64_t pieces = grouped ? w->units ? w->units : w->groups : w->cols * (w->bits ? (int64_t)w->bits : 8) / 8;
         HILO_TRY(check_cols(l, params->name, pieces, grouped ? "groups" : "bytes", x.parts));
         for (uint32_t k = 0; k < n && fits; k++) {
             struct cut one = x;
@@ -535,6 +552,7 @@ static hilo_status cut_weight(struct load *l, struct llm_weight *w, struct llm_p
         }
         w->rows = x.blocks * x.rows;
         w->cols /= x.parts;
+        w->units = w->groups > 1 ? w->units / x.parts : w->units;
         w->groups = w->groups > 1 ? w->groups / x.parts : w->groups;
     }
     return fits ? HILO_OK : diag_error(l->d, HILO_RESOURCE_EXHAUSTED, "out of memory for the tensor '%s'", params->name.p);
@@ -651,7 +669,8 @@ const struct llm_weight *llm_model_weight(const struct llm_model *m, enum llm_ro
 
 /* X.weight, X.scales, X.biases */
 static struct str part_name(struct llm_model *m, struct str weight, enum llm_part part) {
-    static const char *const suffixes[] = {[LLM_VALUES] = "weight", [LLM_SCALES] = "scales", [LLM_OFFSETS] = "biases"};
+    static const char *const suffixes[] = {[LLM_VALUES] = "weight", [LLM_SCALES] = "scales", [LLM_OFFSETS] = "biases",
+                                           [LLM_SCALE_UNITS] = "scale_units", [LLM_OFFSET_UNITS] = "bias_units"};
     size_t stem = weight.n - strlen("weight"), n = stem + strlen(suffixes[part]);
     char *p = arena_alloc(&m->arena, n + 1, 1);
     memcpy(p, weight.p, stem);
@@ -805,29 +824,48 @@ static void unpack_blocks(void *user, void *scratch, int64_t begin, int64_t end)
     gguf_unpack_rows(user, begin, end);
 }
 
+/* Whether neither an order of columns nor a shard takes blocks, of which a row has n, apart. */
+static bool stays_whole(const struct load *l, const struct llm_weight *w, int64_t n) {
+    struct llm_gguf_order order;
+    struct cut x;
+    bool moved = llm_gguf_order(&l->m->config, w, l->m->config.interleaved, &order) && order.columns;
+    return (!moved || n % (order.a * order.b) == 0) && (!find_cut(l->m, w, &x) || n % x.parts == 0);
+}
+
 /* Repacks a matrix of blocks, whatever the precision: see gguf.h. */
 static hilo_status convert_blocks(struct load *l, struct llm_weight *w, const struct llm_param *from,
                                   const struct llm_tensor *t) {
     struct llm_model *m = l->m;
     const struct gguf_format *f = t->format;
-    struct llm_param to[3] = {*from, *from, *from};
+    void *data[LLM_PARTS] = {NULL};
     w->bits = f->bits;
     w->groups = w->cols / f->group;
     w->offsets = f->offsets;
+    w->units = f->units && stays_whole(l, w, w->cols / f->elements) ? w->cols / f->elements : 0;
     w->reach = f->reach;
-    w->nparams = f->offsets ? 3 : 2;
-    enum ir_dtype dtype = f->bits == 8 && !f->offsets ? IR_I8_T : IR_UI8_T;
-    if (!set_owned(m, &to[0], LLM_VALUES, dtype, w->rows, w->cols * f->bits / 8) ||
-        !set_owned(m, &to[1], LLM_SCALES, f->scale, w->rows, w->groups) ||
-        (f->offsets && !set_owned(m, &to[2], LLM_OFFSETS, f->scale, w->rows, w->groups)))
-        return diag_error(l->d, HILO_RESOURCE_EXHAUSTED, "out of memory for the tensor '%s'", from->name.p);
-    struct gguf_rows rows = {f, t->data, w->rows, w->cols, (void *)(uintptr_t)to[0].data, (void *)(uintptr_t)to[1].data,
-                             (void *)(uintptr_t)to[2].data};
+    w->nparams = 0;
+    const struct { bool has; enum ir_dtype dtype; int64_t cols; } parts[LLM_PARTS] = {
+        [LLM_VALUES] = {true, f->bits == 8 && !f->offsets ? IR_I8_T : IR_UI8_T, w->cols * f->bits / 8},
+        [LLM_SCALES] = {true, w->units ? IR_I8_T : f->scale, w->groups},
+        [LLM_OFFSETS] = {f->offsets, w->units ? IR_I8_T : f->scale, w->groups},
+        [LLM_SCALE_UNITS] = {w->units, IR_F16_T, w->units},
+        [LLM_OFFSET_UNITS] = {w->units && f->offsets, IR_F16_T, w->units},
+    };
+    for (int i = 0; i < LLM_PARTS; i++) {
+        struct llm_param to = *from;
+        if (!parts[i].has)
+            continue;
+        if (!set_owned(m, &to, (enum llm_part)i, parts[i].dtype, w->rows, parts[i].cols))
+            return diag_error(l->d, HILO_RESOURCE_EXHAUSTED, "out of memory for the tensor '%s'", from->name.p);
+        data[i] = (void *)(uintptr_t)to.data;
+        w->nparams++;
+        ARENA_PUSH(&m->arena, &l->params, to);
+    }
+    struct gguf_rows rows = {f, t->data, w->rows, w->cols, data[LLM_VALUES], data[LLM_SCALES], data[LLM_OFFSETS],
+                             {data[LLM_SCALE_UNITS], data[LLM_OFFSET_UNITS]}};
     if (!m->described)
         share(l, w->rows, unpack_blocks, &rows);
     llm_tensors_release_pages(&m->files, t->data, t->bytes);
-    for (uint32_t i = 0; i < w->nparams; i++)
-        ARENA_PUSH(&m->arena, &l->params, to[i]);
     return HILO_OK;
 }
 
@@ -918,7 +956,7 @@ static hilo_status convert(struct load *l) {
     l->params.n = l->params.cap = 0;
     for (uint32_t i = 0; i < l->weights.n; i++) {
         struct llm_weight *w = &l->weights.v[i];
-        struct llm_param from[3]; /* as many as are stored */
+        struct llm_param from[LLM_PARTS]; /* as many as are stored */
         memcpy(from, &stored[w->first], w->nparams * sizeof *from);
         size_t owned = m->nowned;
         bool cut = l->sources.v[i].cut;
@@ -966,7 +1004,7 @@ static void choose_types(struct llm_model *m, enum llm_precision wanted) {
 
 static hilo_status load_weights(struct load *l) {
     struct llm_model *m = l->m;
-    enum { COPIES = 7 }; /* of a weight: its parts, one that they are converted from, and those of a shard */
+    enum { COPIES = 2 * LLM_PARTS + 1 }; /* of a weight: its parts, one that they are converted from, and those of a shard */
     size_t most = COPIES * LLM_ROLES * ((size_t)m->config.layers + 2);
     HILO_TRY(llm_shard_check(&m->config, m->shard.count, l->d));
     l->written = find_naming(l);

@@ -39,7 +39,7 @@ bool llm_precision_named(const char *name, enum llm_precision *out);
 
 enum { LLM_INT4_GROUP = 32 };
 
-enum llm_part { LLM_VALUES, LLM_SCALES, LLM_OFFSETS };
+enum llm_part { LLM_VALUES, LLM_SCALES, LLM_OFFSETS, LLM_SCALE_UNITS, LLM_OFFSET_UNITS, LLM_PARTS };
 
 struct llm_param {
     struct str name;       /* of the tensor in files, terminated */
@@ -58,6 +58,7 @@ struct llm_weight {
     uint32_t bits;         /* 4 or 8; 0 = plain */
     int64_t groups;        /* in a row; 0 = plain */
     bool offsets;
+    int64_t units;         /* in a row: factors of the scales of equally many groups, and others of their offsets; 0 = none */
     uint32_t reach;        /* the greatest magnitude of a quantised value; 0 = what the bits allow */
     uint32_t first, nparams;
 };

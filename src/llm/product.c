@@ -25,6 +25,17 @@ static ir_val with(struct build *b, enum ir_op_kind op, ir_val x, double number)
 
 /* ---- quantised matrices ---------------------------------------------------------------------- */
 
+/* Scales or offsets, f32[rows, groups]: where there are units, each group's integer times that of its block of groups. */
+static ir_val numbers_of(struct build *b, const struct llm_weight *w, const ir_val parts[LLM_PARTS], enum llm_part part) {
+    ir_val x = build_convert(b, parts[part], IR_F32_T);
+    if (!w->units)
+        return x;
+    int64_t rows = size(b, x, 0), blocks[] = {rows, w->units, w->groups / w->units};
+    ir_val units = build_convert(b, parts[part == LLM_SCALES ? LLM_SCALE_UNITS : LLM_OFFSET_UNITS], IR_F32_T);
+    x = build_binary(b, IR_MULTIPLY, build_reshape(b, x, blocks, 3), build_broadcast(b, units, blocks, 3, MAP(0, 1)));
+    return build_reshape(b, x, DIMS(rows, w->groups));
+}
+
 /* Integers times scale, plus offset, of their group; both f32[rows, groups]. */
 static ir_val scaled(struct build *b, const struct llm_weight *w, ir_val values, ir_val scales, ir_val offsets) {
     if (w->bits == 4)
@@ -37,9 +48,9 @@ static ir_val scaled(struct build *b, const struct llm_weight *w, ir_val values,
     return build_reshape(b, x, DIMS(rows, w->cols));
 }
 
-ir_val product_dequantise(struct build *b, const struct llm_weight *w, const ir_val parts[3]) {
-    ir_val offsets = w->offsets ? build_convert(b, parts[LLM_OFFSETS], IR_F32_T) : parts[LLM_OFFSETS];
-    return scaled(b, w, parts[LLM_VALUES], build_convert(b, parts[LLM_SCALES], IR_F32_T), offsets);
+ir_val product_dequantise(struct build *b, const struct llm_weight *w, const ir_val parts[LLM_PARTS]) {
+    ir_val scales = numbers_of(b, w, parts, LLM_SCALES), offsets = w->offsets ? numbers_of(b, w, parts, LLM_OFFSETS) : scales;
+    return scaled(b, w, parts[LLM_VALUES], scales, offsets);
 }
 
 /* An upper bound for each row: f32[rows]. The steps of bytes follow from it, so that it allows for no more than the values of
@@ -57,14 +68,14 @@ static ir_val greatest(struct build *b, const struct llm_weight *w, ir_val scale
 }
 
 /* The matrix as i8[rows, cols], and f32[rows]: the scale of each row. */
-static ir_val bytes_of(struct build *b, const struct llm_weight *w, const ir_val parts[3], bool by_row, ir_val *unit) {
-    ir_val scales = build_convert(b, parts[LLM_SCALES], IR_F32_T), offsets = parts[LLM_OFFSETS];
+static ir_val bytes_of(struct build *b, const struct llm_weight *w, const ir_val parts[LLM_PARTS], bool by_row, ir_val *unit) {
+    ir_val scales = numbers_of(b, w, parts, LLM_SCALES), offsets = scales;
     if (by_row) {
         *unit = build_reshape(b, scales, DIMS(w->rows));
         return parts[LLM_VALUES];
     }
     if (w->offsets)
-        offsets = build_convert(b, offsets, IR_F32_T);
+        offsets = numbers_of(b, w, parts, LLM_OFFSETS);
     *unit = build_scale(b, greatest(b, w, scales, offsets), 1.0 / BYTE_LIMIT);
     ir_val per_unit = build_broadcast_like(b, build_reciprocal(b, *unit), scales, MAP(0));
     scales = build_binary(b, IR_MULTIPLY, scales, per_unit);
@@ -98,7 +109,7 @@ static ir_val sums_of_bytes(struct build *b, ir_val q, ir_val m) {
 }
 
 static ir_val product_of_integers(struct build *b, ir_val x, const struct llm_model *model, const struct llm_weight *w,
-                                  const ir_val parts[3], bool by_row) {
+                                  const ir_val parts[LLM_PARTS], bool by_row) {
     ir_val row_unit, unit, q = integers_of(b, x, &row_unit), m = bytes_of(b, w, parts, by_row, &unit), y;
     if (model->prompts_in_words && size(b, x, 0) > FEW_ROWS) {
         q = build_convert(b, q, IR_I16_T);
@@ -130,8 +141,8 @@ static ir_val rounded(struct build *b, ir_val x, const struct llm_weight *w) {
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-ir_val product_of(struct build *b, ir_val x, const struct llm_model *model, const struct llm_weight *w, const ir_val parts[3],
-                  enum ir_dtype type, bool rounds) {
+ir_val product_of(struct build *b, ir_val x, const struct llm_model *model, const struct llm_weight *w,
+                  const ir_val parts[LLM_PARTS], enum ir_dtype type, bool rounds) {
     bool by_row = w->bits == 8 && w->groups == 1 && !w->offsets; /* one scale for each row is applied after the sum */
     bool whole = model->prompts_by_row && size(b, x, 0) >= FEW_ROWS;
     if (w->bits && type != IR_F32_T && w->cols <= MAX_COLS && (by_row || whole))

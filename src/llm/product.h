@@ -7,7 +7,7 @@
 
 /* Dequantises a matrix, or some of its rows, to f32[rows, cols]: `parts` are values, scales and offsets (ignored if it has
    none). */
-ir_val product_dequantise(struct build *b, const struct llm_weight *w, const ir_val parts[3]);
+ir_val product_dequantise(struct build *b, const struct llm_weight *w, const ir_val parts[LLM_PARTS]);
 
 /* x f32[n, cols] times the transposed matrix: f32[n, rows].
  *   plain           the inputs are converted to `type`
@@ -17,7 +17,7 @@ ir_val product_dequantise(struct build *b, const struct llm_weight *w, const ir_
  * Integers of 16 bits are multiplied as two of 8, or with `prompts_in_words` as such; the sums are exact, so that the bits are
  * the same.
  * A model of f32 rounds nothing, nor do products in groups without `rounds`. */
-ir_val product_of(struct build *b, ir_val x, const struct llm_model *model, const struct llm_weight *w, const ir_val parts[3],
-                  enum ir_dtype type, bool rounds);
+ir_val product_of(struct build *b, ir_val x, const struct llm_model *model, const struct llm_weight *w,
+                  const ir_val parts[LLM_PARTS], enum ir_dtype type, bool rounds);
 
 #endif

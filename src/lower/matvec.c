@@ -236,7 +236,7 @@ static bool inspect(struct matvec *v, bool as_bytes) {
     v->unit = contract_parts_of_word(c, v->matrix, as_bytes);
     if (v->size < v->unit || (as_bytes && (v->unit != 4 && v->unit != 8)))
         return false;
-    c->l->word_bits = v->unit == 1 ? 0 : as_bytes ? 8 : 4;
+    c->l->word_bits = v->unit == 1 ? 0 : as_bytes && v->unit == 4 ? 8 : 4;
     contract_probe_begin(c, &probe);
     struct kir *k = c->l->k;
     kir_val lane = kir_loop(k, KIR_SERIAL, v->size / v->unit, 0);
@@ -278,7 +278,7 @@ static bool inspect(struct matvec *v, bool as_bytes) {
     bool fits = contiguous && (bytes || (!v->halves && few)) &&
                 (v->size >= iteration || c->l->kernel->batch_invariant) && v->size % v->unit == 0 &&
                 v->unit <= MATVEC_UNIT && (v->quantised || !as_bytes);
-    c->l->word_bits = !fits || v->unit == 1 ? 0 : as_bytes ? 8 : 4;
+    c->l->word_bits = !fits || v->unit == 1 ? 0 : as_bytes && v->unit == 4 ? 8 : 4;
     return fits;
 }
 

@@ -4,15 +4,36 @@
 # compute what the evaluator does.
 . "$(dirname "$0")/common.inc"
 
+# numbers FORM LINES GROUPS s|z: the scales or offsets of groups, in f32
+numbers() {
+    case $1 in
+    k*)
+        blocks=$2x$(($3 / 4))
+        cat <<END
+  %$4a = stablehlo.convert %$4 : (tensor<$2x$3xi8>) -> tensor<$2x$3xf32>
+  %$4b = stablehlo.reshape %$4a : (tensor<$2x$3xf32>) -> tensor<${blocks}x4xf32>
+  %$4c = stablehlo.convert %$4u : (tensor<${blocks}xf16>) -> tensor<${blocks}xf32>
+  %$4d = stablehlo.broadcast_in_dim %$4c, dims = [0, 1] : (tensor<${blocks}xf32>) -> tensor<${blocks}x4xf32>
+  %$4e = stablehlo.multiply %$4b, %$4d : tensor<${blocks}x4xf32>
+  %${4}0 = stablehlo.reshape %$4e : (tensor<${blocks}x4xf32>) -> tensor<$2x$3xf32>
+END
+        ;;
+    *) echo "  %${4}0 = stablehlo.convert %$4 : (tensor<$2x$3xf16>) -> tensor<$2x$3xf32>" ;;
+    esac
+}
+
 # program FORM ROWS SUM LINES [INTEGER]: the first ROWS of 40 rows times a matrix contiguous along the sum.
-# FORM: f32, bf16, i8, or gN and zN: integers of 4 bits in groups of N, with a scale, with a scale and an offset; bN: of 8 bits.
+# FORM: f32, bf16, i8, or gN and zN: integers of 4 bits in groups of N, with a scale, with a scale and an offset; kN: which are
+# integers of 8 bits times a number of 4 groups each; bN: of 8 bits.
 # INTEGER: i8 or i16, to which groups of N of the rows are rounded, each with a scale.
 program() {
     groups=1
-    case $1 in [gzb][0-9]*) groups=$(($3 / ${1#[gzb]})) ;; esac
+    case $1 in [gzbk][0-9]*) groups=$(($3 / ${1#[gzbk]})) ;; esac
     case $1 in
     f32) args="%w: tensor<$4x$3xf32>" ;;
     bf16 | i8) args="%w: tensor<$4x$3x$1>" ;;
+    k[0-9]*) args="%w: tensor<$4x$(($3 / 2))xui8>, %s: tensor<$4x${groups}xi8>, %z: tensor<$4x${groups}xi8>"
+        args="$args, %su: tensor<$4x$((groups / 4))xf16>, %zu: tensor<$4x$((groups / 4))xf16>" ;;
     b[0-9]*) args="%w: tensor<$4x$3xi8>, %s: tensor<$4x${groups}xf16>" ;;
     *) args="%w: tensor<$4x$(($3 / 2))xui8>, %s: tensor<$4x${groups}xf16>, %z: tensor<$4x${groups}xf16>" ;;
     esac
@@ -23,8 +44,8 @@ program() {
     bf16 | i8) echo "  %m = stablehlo.convert %w : (tensor<$4x$3x$1>) -> tensor<$4x$3xf32>" ;;
     *)
         type=i4
-        case $1 in z*) type=ui4 ;; b*) type=i8 ;; esac
-        grouped=$4x${groups}x${1#[gzb]}
+        case $1 in [zk]*) type=ui4 ;; b*) type=i8 ;; esac
+        grouped=$4x${groups}x${1#[gzbk]}
         if [ $type = i8 ]; then
             echo "  %q = stablehlo.reshape %w : (tensor<$4x$3xi8>) -> tensor<${grouped}xi8>"
         else
@@ -35,12 +56,12 @@ END
         fi
         cat <<END
   %f = stablehlo.convert %q : (tensor<${grouped}x$type>) -> tensor<${grouped}xf32>
-  %s0 = stablehlo.convert %s : (tensor<$4x${groups}xf16>) -> tensor<$4x${groups}xf32>
+$(numbers $1 $4 $groups s)
   %s1 = stablehlo.broadcast_in_dim %s0, dims = [0, 1] : (tensor<$4x${groups}xf32>) -> tensor<${grouped}xf32>
   %p = stablehlo.multiply %f, %s1 : tensor<${grouped}xf32>
 END
         [ $type = ui4 ] && cat <<END
-  %z0 = stablehlo.convert %z : (tensor<$4x${groups}xf16>) -> tensor<$4x${groups}xf32>
+$(numbers $1 $4 $groups z)
   %z1 = stablehlo.broadcast_in_dim %z0, dims = [0, 1] : (tensor<$4x${groups}xf32>) -> tensor<${grouped}xf32>
   %o = stablehlo.add %p, %z1 : tensor<${grouped}xf32>
 END
@@ -49,7 +70,7 @@ END
         ;;
     esac
     if [ "$5" ]; then
-        grouped=$2x${groups}x${1#[gzb]}
+        grouped=$2x${groups}x${1#[gzbk]}
         cat <<END
   %r0 = stablehlo.reshape %r : (tensor<$2x$3xf32>) -> tensor<${grouped}xf32>
   %a = stablehlo.abs %r0 : tensor<${grouped}xf32>
@@ -133,6 +154,9 @@ rows g32 1024 19 i16
 rows g32 1024 19 i8
 rows z32 1024 17 i16
 rows z32 1024 17 i8
+rows k32 1024 17 i8
+rows k16 512 17 i8
+rows k32 1024 17
 rows b32 1024 19 i8
 rows b16 256 33 i8
 # lines that are no whole iterations, that are shorter than one, and few of them
@@ -158,10 +182,10 @@ three=$(dots 1024 19)
 # What an iteration of many rows reads next is prefetched for every processor, once: two cache lines of each matrix.
 [ "$(dots 1024 19 i8 x86-64-v3 prefetch)" = 4 ] && pass || fail "x86-64-v3: what many rows read next is not prefetched once"
 # One row: two cache lines of words, their scales and offsets, 1 KiB ahead, of each of two lines 32 KiB apart.
-for form in g32 z32; do
+for form in g32 z32 k32; do
     program $form 1 2048 512 i8 >rows.mlir
     exits 0 compile rows.mlir $flags --emit kir --target-cpu x86-64-v3
-    [ "$(grep -c prefetch out)" = $([ $form = z32 ] && echo 8 || echo 6) ] && pass || fail "$form: prefetched otherwise"
+    [ "$(grep -c prefetch out)" = $([ $form = g32 ] && echo 6 || echo 8) ] && pass || fail "$form: prefetched otherwise"
     [ "$(grep -B 2 'prefetch b' out | grep -cE 'add %[0-9]*, (256|8448)$')" = 2 ] && pass || fail "$form: not 1 KiB ahead"
 done
 

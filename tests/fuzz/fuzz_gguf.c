@@ -18,9 +18,12 @@ static void unpack(const struct gguf_tensor *t, const uint8_t *bytes, size_t nby
     struct gguf_rows m = {.format = t->format, .data = t->data, .rows = t->dims[0], .cols = t->dims[1]};
     size_t n = t->bytes / t->format->bytes * t->format->elements;
     m.values = malloc(n), m.scales = malloc(4 * n), m.offsets = malloc(4 * n);
-    if (m.values && m.scales && m.offsets)
+    for (int i = 0; i < 1 + t->format->units && m.values && m.scales && m.offsets; i++) {
+        if (i)
+            m.units[0] = malloc(2 * n), m.units[1] = malloc(2 * n);
         gguf_unpack_rows(&m, 0, m.rows);
-    free(m.values), free(m.scales), free(m.offsets);
+    }
+    free(m.values), free(m.scales), free(m.offsets), free(m.units[0]), free(m.units[1]);
 }
 
 static void read_tokenizer(const struct gguf *g, struct diag_list *d) {

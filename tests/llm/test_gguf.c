@@ -25,23 +25,30 @@ static const struct gguf_tensor *tensor(const struct gguf *g, const char *name) 
     return NULL;
 }
 
-static void check_blocks(const struct gguf_tensor *t, const float *want) {
+/* Scale or offset i as it is unpacked. */
+static float number(const struct gguf_format *f, const char *numbers, const uint16_t *units, size_t i) {
+    float x;
+    if (units)
+        return (float)(int8_t)numbers[i] * f16_to_f32(units[i / (f->elements / f->group)]);
+    fp_decode_n_f32(ir_dtype_get(f->scale)->fp, numbers + i * ir_dtype_get(f->scale)->bytes, &x, 1);
+    return x;
+}
+
+static void check_blocks(const struct gguf_tensor *t, const float *want, bool with_units) {
     const struct gguf_format *f = t->format;
     size_t n = (size_t)(t->dims[0] * t->dims[1]);
     int8_t *values = malloc(n);
     char *scales = malloc(4 * n), *offsets = malloc(4 * n);
-    struct gguf_rows m = {f, t->data, t->dims[0], t->dims[1], values, scales, offsets};
-    enum fp_kind kind = ir_dtype_get(f->scale)->fp;
-    size_t size = ir_dtype_get(f->scale)->bytes;
+    uint16_t *units[2] = {with_units ? malloc(2 * n) : NULL, with_units ? malloc(2 * n) : NULL};
+    struct gguf_rows m = {f, t->data, t->dims[0], t->dims[1], values, scales, offsets, {units[0], units[1]}};
     for (int64_t r = t->dims[0]; r-- > 0;)
         gguf_unpack_rows(&m, r, r + 1);
     for (size_t i = 0; i < n; i++) {
-        float s, o = 0, x = 0;
+        float s, o, x = 0;
         int v = f->bits == 8 ? values[i] : values[i / 2] >> i % 2 * 4 & 15;
         v = f->offsets ? f->bits == 8 ? (uint8_t)v : v : f->bits == 4 && v > 7 ? v - 16 : v;
-        fp_decode_n_f32(kind, scales + i / f->group * size, &s, 1);
-        if (f->offsets)
-            fp_decode_n_f32(kind, offsets + i / f->group * size, &o, 1);
+        s = number(f, scales, units[0], i / f->group);
+        o = f->offsets ? number(f, offsets, units[1], i / f->group) : 0;
         memcpy(&x, (const char *)want + i * sizeof x, sizeof x);
         float got = s * (float)v;
         if (got + o != x)
@@ -50,6 +57,27 @@ static void check_blocks(const struct gguf_tensor *t, const float *want) {
     free(values);
     free(scales);
     free(offsets);
+    free(units[0]);
+    free(units[1]);
+}
+
+/* The parts of a matrix, in the order of parameters. */
+struct part { enum llm_part part; enum ir_dtype type; hilo_dtype dtype; int64_t cols; };
+
+static uint32_t parts_of(const struct llm_weight *w, const struct gguf_format *f, struct part *out) {
+    bool is_signed = f->bits == 8 && !f->offsets, half = f->scale == IR_F16_T;
+    struct part scales = {LLM_SCALES, f->scale, half ? HILO_F16 : HILO_F32, w->groups};
+    if (w->units)
+        scales = (struct part){LLM_SCALES, IR_I8_T, HILO_S8, w->groups};
+    uint32_t n = 0;
+    out[n++] = (struct part){LLM_VALUES, is_signed ? IR_I8_T : IR_UI8_T, is_signed ? HILO_S8 : HILO_U8, w->cols * f->bits / 8};
+    out[n++] = scales;
+    scales.part = LLM_OFFSETS;
+    if (f->offsets)
+        out[n++] = scales;
+    for (enum llm_part p = LLM_SCALE_UNITS; w->units && p <= (f->offsets ? LLM_OFFSET_UNITS : LLM_SCALE_UNITS); p++)
+        out[n++] = (struct part){p, IR_F16_T, HILO_F16, w->units};
+    return n;
 }
 
 enum { LINES = 26 }; /* many, as of prompts */
@@ -57,32 +85,34 @@ enum { LINES = 26 }; /* many, as of prompts */
 /* A function of x f32[LINES, cols] and the parts of `w`: their product. */
 static hilo_module *module_of_product(hilo_client *client, struct ir_module *m, const struct llm_model *model,
                                       const struct llm_weight *w, const struct gguf_format *f) {
-    enum ir_dtype types[] = {IR_F32_T, f->bits == 8 && !f->offsets ? IR_I8_T : IR_UI8_T, f->scale, f->scale};
-    int64_t dims[4][2] = {{LINES, w->cols}, {w->rows, w->cols * f->bits / 8}, {w->rows, w->groups}, {w->rows, w->groups}};
-    uint32_t n = f->offsets ? 4 : 3;
-    ir_type t[4];
-    ir_val v[4];
+    struct part parts[LLM_PARTS];
+    uint32_t n = parts_of(w, f, parts);
+    ir_type t[1 + LLM_PARTS];
+    ir_val x, v[LLM_PARTS] = {{0}};
     ir_op func = ir_op_new(m, IR_FUNC, NULL, 0, NULL, 0, 1);
     ir_append(m, ir_module_body(m), func);
     struct build b = {m, ir_block_new(m, ir_op_region(m, func, 0))};
-    for (uint32_t i = 0; i < n; i++)
-        v[i] = ir_block_add_arg(m, b.at, t[i] = ir_type_of(m, types[i], dims[i], 2));
-    ir_val y = product_of(&b, v[0], model, w, v + 1, IR_BF16_T, true);
+    x = ir_block_add_arg(m, b.at, t[0] = ir_type_of(m, IR_F32_T, (int64_t[]){LINES, w->cols}, 2));
+    for (uint32_t i = 0; i < n; i++) {
+        t[1 + i] = ir_type_of(m, parts[i].type, (int64_t[]){w->rows, parts[i].cols}, 2);
+        v[parts[i].part] = ir_block_add_arg(m, b.at, t[1 + i]);
+    }
+    ir_val y = product_of(&b, x, model, w, v, IR_BF16_T, true);
     ir_type result = ir_val_get(m, y)->type;
     ir_append(m, b.at, ir_op_new(m, IR_FUNC_RETURN, &y, 1, NULL, 0, 0));
     ir_set_prop(m, func, IR_FUNC_sym_name, ir_attr_string(m, STR("main")));
     ir_set_prop(m, func, IR_FUNC_sym_visibility, ir_attr_string(m, STR("public")));
-    ir_set_prop(m, func, IR_FUNC_function_type, ir_attr_of_type(m, ir_type_function(m, t, n, &result, 1)));
+    ir_set_prop(m, func, IR_FUNC_function_type, ir_attr_of_type(m, ir_type_function(m, t, 1 + n, &result, 1)));
     return rt_module_new(client, m);
 }
 
 /* y = x f32[LINES, cols] times the matrix of `parts`. */
 static void run_product(struct llm_engine *e, const struct llm_model *model, const struct llm_weight *w,
-                        const struct gguf_format *f, const float *x, char *const parts[3], float *y) {
-    hilo_dtype types[] = {HILO_F32, f->bits == 8 && !f->offsets ? HILO_S8 : HILO_U8,
-                          f->scale == IR_F16_T ? HILO_F16 : HILO_F32};
-    int64_t dims[3][2] = {{LINES, w->cols}, {w->rows, w->cols * f->bits / 8}, {w->rows, w->groups}};
-    void *in[4], *program, *out;
+                        const struct gguf_format *f, const float *x, char *const data[LLM_PARTS], float *y) {
+    struct part parts[LLM_PARTS];
+    uint32_t n = parts_of(w, f, parts);
+    void *in[1 + LLM_PARTS], *program, *out;
+    const void *rows = x;
     jmp_buf recover;
     struct ir_module *m = ir_module_new(*rt_client_allocator(e->client), &recover);
     assert_non_null(m);
@@ -92,14 +122,15 @@ static void run_product(struct llm_engine *e, const struct llm_model *model, con
     m->arena.recover = NULL;
     assert_int_equal(e->ops->compile(e, module, &program), HILO_OK);
     hilo_module_release(module);
-    size_t nin = f->offsets ? 4 : 3;
-    for (size_t i = 0; i < nin; i++) {
-        const void *data = i ? (const void *)parts[i - 1] : x;
-        assert_int_equal(e->ops->keep(e, types[i < 3 ? i : 2], dims[i < 3 ? i : 2], 2, &data, &in[i]), HILO_OK);
+    assert_int_equal(e->ops->keep(e, HILO_F32, (int64_t[]){LINES, w->cols}, 2, &rows, &in[0]), HILO_OK);
+    for (size_t i = 0; i < n; i++) {
+        const void *p = data[parts[i].part];
+        int64_t dims[] = {w->rows, parts[i].cols};
+        assert_int_equal(e->ops->keep(e, parts[i].dtype, dims, 2, &p, &in[1 + i]), HILO_OK);
     }
-    assert_int_equal(e->ops->run(e, program, in, nin, (const uint8_t[4]){0}, &out, 1), HILO_OK);
+    assert_int_equal(e->ops->run(e, program, in, 1 + n, (const uint8_t[1 + LLM_PARTS]){0}, &out, 1), HILO_OK);
     assert_int_equal(e->ops->read(e, out, y, LINES * (size_t)w->rows * sizeof *y), HILO_OK);
-    for (size_t i = 0; i < nin; i++)
+    for (size_t i = 0; i <= n; i++)
         e->ops->release(e, in[i]);
     e->ops->release(e, out);
     e->ops->release_program(e, program);
@@ -107,15 +138,18 @@ static void run_product(struct llm_engine *e, const struct llm_model *model, con
 
 /* The error of a product of bytes: steps of a 127th of the largest number, rounded: that of a row of the matrix, or of a group
    of x, in which it is near 1. */
-static void check_product(struct llm_engine *e, bool by_row, const struct gguf_tensor *t, const float *want) {
+static void check_product(struct llm_engine *e, bool by_row, bool units, const struct gguf_tensor *t, const float *want) {
     const struct llm_model model = {.precision = LLM_INT4, .prompts_by_row = by_row};
     const struct gguf_format *f = t->format;
     size_t n = (size_t)(t->dims[0] * t->dims[1]), cols = (size_t)t->dims[1], rows = (size_t)t->dims[0];
     struct llm_weight w = {.rows = t->dims[0], .cols = t->dims[1], .bits = f->bits, .groups = t->dims[1] / f->group,
-                           .offsets = f->offsets, .reach = f->reach};
+                           .offsets = f->offsets, .reach = f->reach, .units = units ? t->dims[1] / f->elements : 0};
     float *x = malloc(LINES * cols * sizeof *x), *y = malloc(LINES * rows * sizeof *y);
-    char *parts[3] = {malloc(n), malloc(4 * n), malloc(4 * n)};
-    struct gguf_rows unpacked = {f, t->data, t->dims[0], t->dims[1], parts[0], parts[1], parts[2]};
+    char *parts[LLM_PARTS];
+    for (int i = 0; i < LLM_PARTS; i++)
+        parts[i] = malloc(4 * n);
+    struct gguf_rows unpacked = {f, t->data, t->dims[0], t->dims[1], parts[LLM_VALUES], parts[LLM_SCALES], parts[LLM_OFFSETS],
+                                 {units ? parts[LLM_SCALE_UNITS] : NULL, units ? parts[LLM_OFFSET_UNITS] : NULL}};
     gguf_unpack_rows(&unpacked, 0, t->dims[0]);
     for (size_t i = 0; i < LINES * cols; i++)
         x[i] = (float)((int)(i * 7919 % 2001) - 1000) / 1000;
@@ -136,7 +170,7 @@ static void check_product(struct llm_engine *e, bool by_row, const struct gguf_t
         }
     if (!(sqrt(error) <= 1.5 * sqrt(expected)))
         fail_msg("%s: the error is %g, %g expected", f->name, sqrt(error), sqrt(expected));
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < LLM_PARTS; i++)
         free(parts[i]);
     free(x);
     free(y);
@@ -178,7 +212,7 @@ static void test_rows_of_words(void **state) {
             const struct llm_model model = {.precision = LLM_INT8, .prompts_in_words = words};
             struct llm_engine *e;
             assert_int_equal(llm_engine_open(client, engines[n], &(struct llm_engine_options){.level = 2}, &e), HILO_OK);
-            run_product(e, &model, &w, f, x, (char *[]){(char *)values, (char *)scales, NULL}, y);
+            run_product(e, &model, &w, f, x, (char *[LLM_PARTS]){(char *)values, (char *)scales}, y);
             for (size_t i = 0; i < LINES * ROWS; i++)
                 if (y[i] != z[i])
                     fail_msg("%s, %d: result %zu is %.9g, %.9g expected", engines[n], words, i, (double)y[i], (double)z[i]);
@@ -210,10 +244,13 @@ static void test_blocks(void **state) {
         if (!g.tensors[i].format->unpack)
             continue;
         assert_non_null(tensor(&g, name));
-        check_blocks(&g.tensors[i], tensor(&g, name)->data);
-        if (strcmp(g.tensors[i].format->name, "mxfp4") != 0) /* those in the file exceed f32's range */
-            for (int by_row = 0; by_row < 2; by_row++)
-                check_product(e, by_row, &g.tensors[i], tensor(&g, name)->data);
+        const struct gguf_tensor *t = &g.tensors[i], *want = tensor(&g, name);
+        for (int units = 0; units <= t->format->units; units++) {
+            check_blocks(t, want->data, units);
+            if (strcmp(t->format->name, "mxfp4") != 0) /* those in the file exceed f32's range */
+                for (int by_row = 0; by_row < 2; by_row++)
+                    check_product(e, by_row, units, t, want->data);
+        }
         formats++;
     }
     assert_int_equal(formats, 13);
