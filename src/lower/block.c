@@ -186,6 +186,14 @@ static bool can_pack_on_first_use(const struct blocking *b) {
            c->result[b->column].stride[b->rhs] == 1 && b->sum.cut + 1 == c->nsum;
 }
 
+/* Whether the lines of a panel lie in the same sets of the L1 cache: what is read beside them is gone when the next panel is
+   packed. */
+static bool lines_collide(const struct blocking *b) {
+    const struct contraction *c = b->c;
+    int64_t stride = c->sum[c->nsum - 1].stride[b->rhs];
+    return stride > 0 && stride * (int64_t)(kir_type_bits(c->acc) / 8) % c->l->target->l1_way_bytes == 0;
+}
+
 /* The size of register tiles and panels. Panels of half as many vectors, but not of one, which would take more loads than
    multiply-adds, are taken where a tile then has all rows, which reads each panel once, and where panels of all parts belong
    together, so that there are enough for all threads. */
@@ -278,9 +286,11 @@ static void find_blocks(struct blocking *b) {
     int64_t bytes = kir_type_bits(c->acc) / 8, l2 = (int64_t)t->l2_bytes;
     uint32_t wanted = 2 * t->cores > t->tasks ? 2 * t->cores : t->tasks; /* sums do not depend on blocks */
     int64_t tasks = ceil_div(wanted, b->batch.size);
-    int64_t stay = l2 / 4 / (tile->size * slab_depth(b) * bytes); /* tiles of a slab in the L2 cache */
+    int64_t stay = l2 / 2 / (tile->size * slab_depth(b) * bytes); /* tiles of a slab in the L2 cache */
     bool prepack = b->once || tile->count > TORTURED(TORTURE_TILE, stay);
-    b->rhs_pack = prepack ? RHS_PREPACK : can_pack_on_first_use(b) ? RHS_PACK_ON_FIRST_USE : RHS_PACK_IN_BLOCK;
+    b->rhs_pack = prepack                                           ? RHS_PREPACK
+                  : can_pack_on_first_use(b) && !lines_collide(b) ? RHS_PACK_ON_FIRST_USE
+                                                                  : RHS_PACK_IN_BLOCK;
     if (b->rhs_pack == RHS_PACK_ON_FIRST_USE) { /* the panel that was just packed stays in the L1 cache, with its rows */
         int64_t depth = (int64_t)t->l1_bytes * 2 / 3 / (panel->size * bytes);
         find_slabs(b, depth < BLOCK_DEPTH ? depth : BLOCK_DEPTH);
@@ -444,7 +454,7 @@ static kir_val next_lines(struct blocking *b, const struct block *at, kir_val p)
    time for a panel than it takes to come from there. Where a tile has all rows, all that it reads comes from there. */
 static void prefetch_panel(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val line, int64_t count) {
     struct lower *l = b->c->l;
-    if (b->rhs_pack != RHS_PREPACK)
+    if (b->rhs_pack != RHS_PREPACK || b->by_rows)
         return;
     if (b->tile.count == 1) {
         int64_t bytes = kir_type_bits(b->c->acc) / 8, ahead = l->target->prefetch_bytes;
@@ -712,10 +722,16 @@ static void block(struct blocking *b, struct block *at) {
         block_pack_lhs(b, at);
     if (b->rhs_pack == RHS_PACK_IN_BLOCK)
         block_pack_rhs(b, at);
-    kir_val p = kir_loop_to(l->k, KIR_SERIAL, at->panels, 0);
-    if (b->biased)
-        sum_bias(b, at, p);
-    kir_val t = kir_loop_to(l->k, KIR_SERIAL, at->tiles, 0);
+    kir_val p, t; /* by rows the epilogue reads and writes along rows, and panels follow one another in memory */
+    if (b->by_rows) {
+        t = kir_loop_to(l->k, KIR_SERIAL, at->tiles, 0);
+        p = kir_loop_to(l->k, KIR_SERIAL, at->panels, 0);
+    } else {
+        p = kir_loop_to(l->k, KIR_SERIAL, at->panels, 0);
+        if (b->biased)
+            sum_bias(b, at, p);
+        t = kir_loop_to(l->k, KIR_SERIAL, at->tiles, 0);
+    }
     (b->kernel == BLOCK_TILES ? tile_multiply : multiply_tile)(b, at, p, t);
     lower_close(l, s->cut + 3);
     if (b->parts > 1)
@@ -771,6 +787,7 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
         }
     }
     allocate(&b);
+    b.by_rows = !b.biased && !b.stores_sums && b.sum.slabs == 1 && b.rhs_pack == RHS_PREPACK && contract_epilogue_is_far(c);
     block(&b, &here);
     kir_close(l->k);
     c->packed[0].on = c->packed[1].on = false;

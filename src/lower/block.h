@@ -59,6 +59,7 @@ struct blocking {
     bool lhs_transposed; /* the lhs is contiguous along its rows, and is packed so, */
     int64_t lhs_stride;  /* rows a line */
     int64_t rhs_word;    /* elements of the rhs in a 32-bit word in memory, by which it is packed; 1: element by element */
+    bool by_rows;        /* tiles are multiplied by all panels in turn, not panels by all tiles */
     bool stores_sums;    /* the epilogue is computed from sum_buffer */
     uint32_t lhs_buffer, rhs_buffer, sum_buffer, bias_buffer; /* sum, bias: scratch, between slabs; of a panel's columns */
 };

@@ -5,7 +5,9 @@
 enum {
     PACK_AHEAD = 16,              /* lines of the rhs that are prefetched, */
     PACK_AHEAD_ON_FIRST_USE = 8,  /* where products take the time between them, */
-    PACK_AHEAD_ROWS = 4           /* and rows of the lhs: they may lie in the same sets of the L1 cache */
+    PACK_AHEAD_ROWS = 4,          /* and rows of the lhs: they may lie in the same sets of the L1 cache; */
+    PACK_AHEAD_LINES = 8,         /* lines of the lhs, where rows are contiguous; */
+    PACK_LINES_BYTES = 128        /* of lines of a tile that are packed at once there */
 };
 
 enum ir_dtype block_rhs_dtype(const struct blocking *b) {
@@ -288,14 +290,24 @@ static kir_val biased(const struct blocking *b, kir_val x) {
     return b->biased ? kir_op2(k, KIR_XOR, 0, x, kir_int(k, KIR_I32, (int32_t)0x80808080)) : x;
 }
 
-/* Rows of a line are contiguous in the operand: line by line, so that all tiles use the cache lines that are read. */
+/* Rows of a line are contiguous in the operand: some lines at once, so that all tiles use the cache lines that are read, and a
+   tile's are written in whole cache lines, since the same line of other tiles is in the same set of the L1 cache. */
 static void pack_lhs_lines(struct blocking *b, const struct block *at, uint32_t buffer) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
-    kir_val line, last;
-    uint32_t opened = open_lines(b, at->chunk, 0, &line, &last);
+    kir_val line, last, count;
+    uint32_t opened = block_open_outer(b, at->chunk, &line, &last, &count);
+    int64_t bytes = b->lhs_stride * (int64_t)kir_type_bits(c->acc) / 8, n = PACK_LINES_BYTES / bytes;
+    n = n < 1 ? 1 : n;
+    kir_val most = kir_i64(l->k, n), groups = lower_div(l, lower_add(l, count, kir_i64(l->k, n - 1)), n);
+    kir_val begin = lower_mul(l, kir_loop_to(l->k, KIR_SERIAL, groups, 0), n);
     kir_val t = kir_loop_to(l->k, KIR_SERIAL, at->tiles, 0), tile = block_tile_place(b, at, t);
     kir_val first = contract_tile_begin(l, lower_add(l, at->tile0, t), b->rows.size, b->tile.size);
+    if (n >> kir_zeros(l->k, count) > 1)
+        most = kir_op2(l->k, KIR_MIN, 0, most, kir_op2(l->k, KIR_SUB, 0, count, begin));
+    kir_val i = lower_add(l, begin, kir_loop_to(l->k, KIR_SERIAL, most, 0));
+    line = lower_add(l, line, i);
+    last = lower_add(l, last, i);
     kir_val lane = kir_loop(l->k, KIR_VECTOR, b->lhs_stride, (uint32_t)b->lhs_stride), row = lower_add(l, first, lane);
     c->result[b->column].at = kir_i64(l->k, 0);
     contract_set(c, &b->rows, row);
@@ -303,9 +315,10 @@ static void pack_lhs_lines(struct blocking *b, const struct block *at, uint32_t 
         l->guard = kir_cmp(l->k, KIR_LT, 0, row, kir_i64(l->k, b->rows.size));
     kir_val place = lower_add(l, lower_mul(l, tile, b->sum.depth), line);
     kir_val x = element(b, b->lhs, last);
+    prefetch(b, x, PACK_AHEAD_LINES, c->sum[c->nsum - 1].stride[b->lhs]);
     kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->lhs_stride), lane), x);
     l->guard = (kir_val){0};
-    lower_close(l, opened + 2);
+    lower_close(l, opened + 4);
 }
 
 static void pack_lhs(struct blocking *b, const struct block *at, uint32_t buffer) {

@@ -264,17 +264,17 @@ if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then
     ! grep -q 'ymm\|zmm' out && pass || fail 'wide registers for a processor without them'
     # the constants of what follows a product leave its sums in registers: the loop over its terms, four at once for twelve
     # sums, has no access to the stack
-    type='tensor<256x512xf32>' value='%x'
+    type='tensor<384x512xf32>' value='%x'
     {
-        echo "func.func @main(%a: tensor<256x384xf32>, %b: tensor<384x512xf32>) -> $type {
+        echo "func.func @main(%a: tensor<384x384xf32>, %b: tensor<384x512xf32>) -> $type {
           %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
-              : (tensor<256x384xf32>, tensor<384x512xf32>) -> $type
+              : (tensor<384x384xf32>, tensor<384x512xf32>) -> $type
           %x = stablehlo.exponential %0 : $type"
         for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
             echo "%c$i = stablehlo.constant dense<1.$i> : $type
                 %d$i = stablehlo.subtract %c$i, $value : $type
-                %l$i = stablehlo.compare LT, %0, %c$i : ($type, $type) -> tensor<256x512xi1>
-                %s$i = stablehlo.select %l$i, %d$i, $value : tensor<256x512xi1>, $type"
+                %l$i = stablehlo.compare LT, %0, %c$i : ($type, $type) -> tensor<384x512xi1>
+                %s$i = stablehlo.select %l$i, %d$i, $value : tensor<384x512xi1>, $type"
             value=%s$i
         done
         echo "return $value : $type }"

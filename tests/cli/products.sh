@@ -105,6 +105,47 @@ for cpu in x86-64-v3 x86-64-v4; do
     [ "$(update 256 $cpu)" = 0 ] && pass || fail "$cpu: results of 256 KB are prefetched"
 done
 
+# There a tile is multiplied by all panels in turn, which follow one another in memory: none is prefetched.
+panels() { # the buffer of packed panels, the first one of the kernel that multiplies them
+    update "$1" x86-64-v3 >/dev/null
+    sed -n '/^kernel kernel1(/,/^}/p' out | grep -c 'prefetch b0\['
+}
+[ "$(panels 1024)" = 0 ] && pass || fail 'results of 4 MB are not computed tile by tile'
+[ "$(panels 500)" = 1 ] && pass || fail 'results of 1 MB are not computed panel by panel'
+for threads in 1 2 3; do
+    update 1000 x86-64-v3 >/dev/null
+    exits 0 run update.mlir --input random:3 --threads $threads --compare reference --tolerance 3e-6
+done
+
+# Rows that fill half of the L2 cache are one block, which packs its panels: no kernel packs before it.
+cat >half.mlir <<END
+func.func @main(%a: tensor<256x1000xf32>, %b: tensor<1024x1000xf32>) -> tensor<256x1024xf32> {
+  %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1]
+    : (tensor<256x1000xf32>, tensor<1024x1000xf32>) -> tensor<256x1024xf32>
+  return %c : tensor<256x1024xf32>
+}
+END
+exits 0 compile half.mlir --emit plan --target-cpu x86-64-v3
+[ "$(grep -c 'packs operands' out)" = 0 ] && pass || fail 'panels that are multiplied once are packed before'
+exits 0 run half.mlir --input random:3 --compare reference --tolerance 3e-6
+
+# Lines of the right operand a multiple of 4 KB apart are packed by all panels of a block, not panel by panel on first use;
+# rows of the left one are packed some lines at once, the last ones fewer.
+cat >columns.mlir <<END
+func.func @main(%p: tensor<2x1022x1024xf32>, %v: tensor<2x1022x64xf32>)
+    -> (tensor<2x1024x64xf32>, tensor<2x64x1024xf32>) {
+  %0 = stablehlo.dot_general %p, %v, batching_dims = [0] x [0], contracting_dims = [1] x [1]
+    : (tensor<2x1022x1024xf32>, tensor<2x1022x64xf32>) -> tensor<2x1024x64xf32>
+  %1 = stablehlo.dot_general %v, %p, batching_dims = [0] x [0], contracting_dims = [1] x [1]
+    : (tensor<2x1022x64xf32>, tensor<2x1022x1024xf32>) -> tensor<2x64x1024xf32>
+  return %0, %1 : tensor<2x1024x64xf32>, tensor<2x64x1024xf32>
+}
+END
+for threads in 1 2 3; do
+    exits 0 run columns.mlir --input random:3 --threads $threads --compare reference --tolerance 3e-6
+done
+exits 0 run columns.mlir --input random:3 --target-cpu x86-64-v4 --backend interpreter --compare reference --tolerance 3e-6
+
 # An operand of which neither rows nor lines of the sum are contiguous is packed once, not in each block.
 cat >gathered.mlir <<END
 func.func @main(%x: tensor<8x512x64xf32>, %y: tensor<512x2048xf32>) -> tensor<512x2048xf32> {
