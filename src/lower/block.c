@@ -787,7 +787,9 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
         }
     }
     allocate(&b);
-    b.by_rows = !b.biased && !b.stores_sums && b.sum.slabs == 1 && b.rhs_pack == RHS_PREPACK && contract_epilogue_is_far(c);
+    int64_t panels = b.panel.block * b.panel.size * b.sum.depth * kir_type_bits(c->acc) / 8; /* read for each tile */
+    b.by_rows = !b.biased && !b.stores_sums && b.sum.slabs == 1 && b.rhs_pack == RHS_PREPACK &&
+                panels <= (int64_t)l->target->l2_bytes / 2 && contract_epilogue_is_far(c);
     block(&b, &here);
     kir_close(l->k);
     c->packed[0].on = c->packed[1].on = false;
