@@ -192,12 +192,12 @@ def child(args):
         if e:
             engines[engine] = e
     recipe = {"outputs": [{"dtype": "float32", "shape": conv.ordered()[2]}], "tol": 1e-4}
-    peers.compare(engines, recipe, report)
     best = lambda: (machine.fma(), machine.copy(conv.bytes) if conv.groups > 1 else 0)
     with peers.surrounded(args.around):
         rates = [best()]
         peers.measure(engines, args, report)
         rates.append(best())
+    peers.compare(engines, recipe, report)
     report["fma"], report["copy"] = (statistics.mean(r[i] for r in rates) for i in range(2))
     ms = conv.flops / report["fma"] * 1e-6
     report["bound_ms"] = max(ms, conv.bytes / report["copy"] * 1e-6) if conv.groups > 1 else ms

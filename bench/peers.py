@@ -390,7 +390,7 @@ def measure(engines, args, report):
 
 
 def compare(engines, recipe, report):
-    """Against XLA's results where there are, else the first engine's."""
+    """The last results against the first engine's: those of an engine that overwrites its arguments are others by then."""
     like = [(dtype_of(o["dtype"]), tuple(o["shape"])) for o in recipe["outputs"]]
     reference = next(iter(engines), None)
     for name, e in engines.items():
@@ -490,10 +490,10 @@ def run_here(name, args):
         if e:
             engines[name] = e
         tell(report)
-    compare(engines, recipe, report)
-    tell(report)
     with surrounded(args.around):
         measure(engines, args, report)
+    tell(report)
+    compare(engines, recipe, report)
     tell(report)
 
 
@@ -567,9 +567,9 @@ def run_reports(command, name, timeout):
 
 
 def ratio(report, peer):
-    """Peer's time over hilo's, where both ran and hilo's results are right."""
+    """Peer's time over hilo's, where both ran and their results are right."""
     mine, theirs = report["engines"].get("hilo", {}), report["engines"].get(peer, {})
-    if "median_ms" not in mine or "median_ms" not in theirs or not mine.get("agrees", True):
+    if not all("median_ms" in e and e.get("agrees", True) for e in (mine, theirs)):
         return None
     return theirs["median_ms"] / max(mine["median_ms"], 1e-6)
 
@@ -587,8 +587,7 @@ def print_row(report, engines):
             text += f"{cell(report['engines'].get(peer, {})):>11}{'-' if r is None else format(r, '.2f'):>8}"
     text += f"{cell(hilo, 'compile_ms'):>11}{cell(hilo, 'difference'):>11}  "
     notes = [f"{n}: {e['failed']}" for n, e in report["engines"].items() if "failed" in e]
-    if not hilo.get("agrees", True):
-        notes.append("VALUES DIFFER")
+    notes += [f"{n} differs by {e['difference']:.2g}" for n, e in report["engines"].items() if not e.get("agrees", True)]
     if "note" in report:
         notes.append(report["note"])
     print(text + "; ".join(notes), flush=True)
