@@ -389,10 +389,10 @@ def child(args):
         if engine:
             engines[name] = engine
         peers.tell(report)
+    peers.compare(engines, recipe, report)
+    peers.tell(report)
     with peers.surrounded(args.around):
         peers.measure(engines, args, report)
-    peers.tell(report)
-    peers.compare(engines, recipe, report)
     peers.tell(report)
     sys.stdout.flush()
     os._exit(0)
