@@ -390,7 +390,7 @@ def measure(engines, args, report):
 
 
 def compare(engines, recipe, report):
-    """The last results against the first engine's: those of an engine that overwrites its arguments are others by then."""
+    """Against the first engine's results. After the timed runs, those of an engine that overwrites its arguments differ."""
     like = [(dtype_of(o["dtype"]), tuple(o["shape"])) for o in recipe["outputs"]]
     reference = next(iter(engines), None)
     for name, e in engines.items():
