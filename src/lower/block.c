@@ -286,7 +286,7 @@ static void find_blocks(struct blocking *b) {
     int64_t bytes = kir_type_bits(c->acc) / 8, l2 = (int64_t)t->l2_bytes;
     uint32_t wanted = 2 * t->cores > t->tasks ? 2 * t->cores : t->tasks; /* sums do not depend on blocks */
     int64_t tasks = ceil_div(wanted, b->batch.size);
-    int64_t stay = l2 / 2 / (tile->size * slab_depth(b) * bytes); /* tiles of a slab in the L2 cache */
+    int64_t stay = l2 / 2 / (tile->size * slab_depth(b) * bytes); /* tiles of a slab in half of the L2 cache */
     bool prepack = b->once || tile->count > TORTURED(TORTURE_TILE, stay);
     b->rhs_pack = prepack                                           ? RHS_PREPACK
                   : can_pack_on_first_use(b) && !lines_collide(b) ? RHS_PACK_ON_FIRST_USE

@@ -41,8 +41,9 @@ enum {
     MATVEC_UNIT = 32,   /* maximal number of elements of a word */
     MATVEC_WORDS = 4,   /* maximal number of words of a lane */
     MATVEC_DIGITS = 3,  /* maximal number of bytes of an element of a row */
-    MATVEC_HALVES_TILE = 2,    /* lines at once of half bytes, */
-    MATVEC_HALVES_AHEAD = 1024 /* whose bytes are prefetched so far ahead */
+    /* Of half bytes: lines at once, and how many bytes ahead they are prefetched, by measurement (docs/PERFORMANCE.md). */
+    MATVEC_HALVES_TILE = 2,
+    MATVEC_HALVES_AHEAD = 1024
 };
 
 struct matvec {
