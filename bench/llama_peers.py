@@ -6,9 +6,10 @@
 Each format is a model for hilo and a GGUF file of as many bits for llama.cpp, made beside DIR when missing: f32, bf16, int8 and
 int4 (hilo's own files beside Q8_0 and Q4_0) and any type of GGUF, which both read from the same file. BIN is the directory of
 llama-bench, and of llama-quantize for types that `hilo convert` does not write; without it hilo's figures stand alone. Each
-engine runs in a process of its own, in alternation; medians are printed. `share` is the bytes of weights that a step reads,
-times steps a second, over the bandwidth of reading them, which hilo measures in the same process. --save keeps the figures in
-bench/results/PROCESSOR/llama.json, from which bench/tables.py makes the table of docs/PERFORMANCE.md.
+engine runs in a process of its own, in alternation; medians are printed. As llama-bench does, hilo reads another prompt of that
+length before the one that is measured, which begins with other tokens, so that none of it is in the cache. `share` is the bytes
+of weights that a step reads, times steps a second, over the bandwidth of reading them, which hilo measures in the same process.
+--save keeps the figures in bench/results/PROCESSOR/llama.json, from which bench/tables.py makes the table of docs/PERFORMANCE.md.
 """
 import argparse
 import json
@@ -52,19 +53,24 @@ def run_llama(file, o):
     return speed | {"peak_bytes": peak, "version": o.llama_version or f"llama.cpp {tests[0]['build_commit']}"}
 
 
-def output(command):
-    """Of a process in which hilo runs nothing before it has optimised code."""
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True,
+def output(command, text=None):
+    """Of a process in which hilo runs nothing before it has optimised code; `text` is its input."""
+    return subprocess.run(list(map(str, command)), input=text, capture_output=True, text=True, check=True,
                           env={**os.environ, "HILO_TIER": "optimised"})
 
 
-def run_hilo(model, o):
-    text = "".join(chr(97 + i * 7 % 26) for i in range(4 * o.prompt))  # cut to about as many tokens as are wanted
+def prompt(o, first):
+    """Text of about as many tokens as are wanted, from a letter on."""
+    text = "".join(chr(97 + (first + i * 7) % 26) for i in range(4 * o.prompt))
     count = len(output([o.hilo, "tokenize", "-m", o.model, text]).stdout.split())
-    p = output([o.hilo, "generate", "-m", model, "--raw", "-p", text[:max(1, len(text) * o.prompt // max(1, count))], "-n",
-                o.tokens + 1, "--threads", o.threads, "--context", 512, "--json", "--timing"])
+    return text[:max(1, len(text) * o.prompt // max(1, count))]
+
+
+def run_hilo(model, o):
+    p = output([o.hilo, "generate", "-m", model, "--raw", "-n", o.tokens + 1, "--threads", o.threads, "--context", 512, "--json",
+                "--timing"], f"{prompt(o, 1)}\n{prompt(o, 0)}\n")
     r = json.loads(p.stdout.splitlines()[-1])
-    gbs, share, most = re.search(r"weights\s+([\d.]+) GB/s (\d+) % of the measured read bandwidth, ([\d.]+)", p.stderr).groups()
+    gbs, share, most = re.findall(r"weights\s+([\d.]+) GB/s (\d+) % of the measured read bandwidth, ([\d.]+)", p.stderr)[-1]
     return r | {"share": float(share) / 100, "gbs": float(gbs), "bandwidth": float(most)}
 
 
