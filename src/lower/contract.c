@@ -378,9 +378,8 @@ bool contract_epilogue_is_far(const struct contraction *c) {
     return known && all >= TORTURED(0, l->target->l2_bytes);
 }
 
-void contract_prefetch_epilogue(struct contraction *c, const struct contract_tile *t) {
+void contract_prefetch_results(struct contraction *c) {
     struct kir *k = c->l->k;
-    (void)contract_tile_rows(c, t);
     uint32_t begin = k->nodes.n;
     compute_results(c, contract_zero(c), false); /* what is computed is not used; its loads are those of the epilogue */
     for (uint32_t i = begin, end = k->nodes.n; i < end; i++) {
@@ -388,7 +387,12 @@ void contract_prefetch_epilogue(struct contraction *c, const struct contract_til
         if (n.op == KIR_LOAD && n.block.i == k->at.i && k->buffers.v[n.of].role == KIR_IN)
             kir_prefetch(k, n.of, n.arg[0]);
     }
-    kir_close(k);
+}
+
+void contract_prefetch_epilogue(struct contraction *c, const struct contract_tile *t) {
+    (void)contract_tile_rows(c, t);
+    contract_prefetch_results(c);
+    kir_close(c->l->k);
 }
 
 /* ---- register tiles --------------------------------------------------------------------------- */

@@ -98,7 +98,8 @@ void contract_tile_finish(struct contraction *c, const struct contract_tile *t);
 /* Whether what epilogues store is too large for the L2 cache, so that a tile waits for the lines of its rows, which are far
    apart. */
 bool contract_epilogue_is_far(const struct contraction *c);
-/* Prefetches what the epilogue of each row reads and where it stores. */
+/* Prefetches what the epilogue reads and where it stores: at the axes' indices, or of each row of a tile. */
+void contract_prefetch_results(struct contraction *c);
 void contract_prefetch_epilogue(struct contraction *c, const struct contract_tile *t);
 
 /* Rows of a tile: `most`, or somewhat fewer that divide `size`. The first row of tile t: the last tile overlaps the one before

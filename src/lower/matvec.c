@@ -37,7 +37,8 @@ enum {
     MATVEC_PART = 4,    /* so many at a time. Of bytes, sums of more than these are in memory, */
     MATVEC_LINES = 16,  /* of blocks of so many lines, */
     MATVEC_LINES_AT_ONCE = 2, /* of which at most so many have their bytes in registers, */
-    MATVEC_ROWS = 32,         /* and of at most so many rows */
+    MATVEC_ROWS = 32,         /* and of at most so many rows; */
+    MATVEC_ROWS_AHEAD = 6,    /* rows whose epilogue is prefetched */
     MATVEC_UNIT = 32,   /* maximal number of elements of a word */
     MATVEC_WORDS = 4,   /* maximal number of words of a lane */
     MATVEC_DIGITS = 3,  /* maximal number of bytes of an element of a row */
@@ -962,6 +963,11 @@ static void build(struct matvec *v) {
     b.first = contract_tile_begin(l, lower_grid(l, (v->nlines + b.size - 1) / b.size), v->nlines, b.size);
     (in_memory(v) ? sum_iterations : sum_rows)(v, &b);
     kir_val row = kir_loop(l->k, KIR_SERIAL, v->nrows, 0);
+    if (in_memory(v) && contract_epilogue_is_far(c)) {
+        set_row(v, lower_add(l, row, kir_i64(l->k, MATVEC_ROWS_AHEAD)));
+        c->result[v->lines].at = b.first;
+        contract_prefetch_results(c);
+    }
     kir_val lane = kir_loop(l->k, KIR_VECTOR, b.size, (uint32_t)contract_vector(c));
     set_row(v, row);
     c->result[v->lines].at = lower_add(l, b.first, lane);

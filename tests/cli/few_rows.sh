@@ -181,6 +181,11 @@ three=$(dots 1024 19)
     fail "x86-64-v3: rows of 8 bits are not multiplied by sums of 16 bits"
 # What an iteration of many rows reads next is prefetched for every processor, once: two cache lines of each matrix.
 [ "$(dots 1024 19 i8 x86-64-v3 prefetch)" = 4 ] && pass || fail "x86-64-v3: what many rows read next is not prefetched once"
+# Their results, where they are larger than the L2 cache, are prefetched some rows ahead: once.
+program g32 40 256 16384 i8 >many.mlir
+exits 0 compile many.mlir $flags --emit kir --target-cpu x86-64-v3
+[ "$(grep -c "prefetch $(grep -o 'b[0-9]*: out' out | tail -1 | cut -d: -f1)\[" out)" = 1 ] && pass ||
+    fail "results of many rows: not prefetched once"
 # One row: two cache lines of words, their scales and offsets, 1 KiB ahead, of each of two lines 32 KiB apart.
 for form in g32 z32 k32; do
     program $form 1 2048 512 i8 >rows.mlir
