@@ -287,7 +287,9 @@ static void find_blocks(struct blocking *b) {
     uint32_t wanted = 2 * t->cores > t->tasks ? 2 * t->cores : t->tasks; /* sums do not depend on blocks */
     int64_t tasks = ceil_div(wanted, b->batch.size);
     int64_t stay = l2 / 2 / (tile->size * slab_depth(b) * bytes); /* tiles of a slab in half of the L2 cache */
-    bool prepack = b->once || tile->count > TORTURED(TORTURE_TILE, stay);
+    /* panels that are packed in blocks belong to one task each: where they are fewer than cores, several tasks share them */
+    bool shares = panel->count * b->batch.size < (int64_t)t->cores && tile->count >= 2 * BLOCK_LEAST;
+    bool prepack = b->once || shares || tile->count > TORTURED(TORTURE_TILE, stay);
     b->rhs_pack = prepack                                           ? RHS_PREPACK
                   : can_pack_on_first_use(b) && !lines_collide(b) ? RHS_PACK_ON_FIRST_USE
                                                                   : RHS_PACK_IN_BLOCK;
