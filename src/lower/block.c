@@ -309,7 +309,7 @@ static void find_blocks(struct blocking *b) {
             find_fastest_blocks(b, stay, ceil_div(BLOCK_COLUMNS, panel->size), (double)wanted);
         }
     } else {
-        int64_t columns = TORTURED(TORTURE_PART, l2 / 8 / (slab_depth(b) * bytes)); /* packed in a block, they stay there */
+        int64_t columns = TORTURED(TORTURE_PART, l2 / 4 / (slab_depth(b) * bytes)); /* packed in a block, they stay there */
         tile->block = tile->count;
         panel->block = ceil_div(columns, panel->size);
         if (b->lhs_pack == LHS_PACK_IN_BLOCK) {

@@ -86,6 +86,10 @@ func.func @main(%a: tensor<128x2048xf32>, %b: tensor<2048x2048xf32>) -> tensor<1
 END
 exits 0 explain even.mlir --threads 2 --target-cpu sapphirerapids
 says '16 tasks, speed-up 2.0 of 2'
+# Of many columns a block has as many as fill a quarter of the L2 cache with a slab: 11 panels of 16.
+sed 's/2048x2048xf32/8192x2048xf32/g; s/\(> \|c : \)tensor<128x2048/\1tensor<128x8192/' even.mlir >wide.mlir
+exits 0 compile wide.mlir --emit kir --target-cpu x86-64-v3
+says 'loop grid 47 {'
 
 # One panel of columns, fewer than there are cores: its rows are divided among tasks, which share the packed panel.
 cat >narrow.mlir <<'END'
