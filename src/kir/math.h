@@ -53,7 +53,7 @@ static inline kir_val km_least(struct km m, kir_val a, double c) {
     return km_select(m, km_lt(m, a, km_f(m, c)), km_f(m, c), a);
 }
 
-/* c[0] + c[1] x + … by Horner's rule. */
+/* c[0] + c[1] x + …, rounded as by Horner's rule or little worse. */
 kir_val km_poly(struct km m, kir_val x, const double *c, int n);
 #define KM_POLY(m, x, c) km_poly((m), (x), (c), (int)(sizeof(c) / sizeof *(c)))
 

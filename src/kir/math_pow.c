@@ -3,19 +3,26 @@
 
 #include <math.h>
 
-/* What x^y is where it is not 2^(y log2 |x|): `z` is that, of f32 or f64. Negative x have the sign of odd powers, and no
- * power of a fraction. As C's pow: 1 for y = 0 and for x = 1, NaN or not, and for x = -1, y = ±inf. */
-static kir_val pow_edges(struct km m, kir_val x, kir_val y, kir_val z) {
-    kir_val zero = km_f(m, 0), one = km_f(m, 1), a = km_abs(m, x), half = km_mul(m, y, km_f(m, 0.5));
-    kir_val whole = km_eq(m, kir_op1(m.k, KIR_RINT, y), y);
+/* Powers z of |x|, with the sign of odd powers where x is negative; it has no power of a fraction. */
+static kir_val pow_signed(struct km m, kir_val x, kir_val y, kir_val z) {
+    kir_val half = km_mul(m, y, km_f(m, 0.5)), whole = km_eq(m, kir_op1(m.k, KIR_RINT, y), y);
     kir_val even = km_eq(m, kir_op1(m.k, KIR_RINT, half), half);
     kir_val odd = km_and(m, whole, kir_op1(m.k, KIR_NOT, even));
-    kir_val negative = km_and(m, km_lt(m, x, zero), km_lt(m, a, km_f(m, (double)INFINITY)));
+    kir_val finite = km_and(m, km_lt(m, x, km_f(m, 0)), km_lt(m, km_f(m, -(double)INFINITY), x));
     z = km_select(m, odd, km_copysign(m, z, x), z);
-    z = km_select(m, km_and(m, negative, kir_op1(m.k, KIR_NOT, whole)), km_f(m, (double)NAN), z);
-    kir_val infinite = km_eq(m, km_abs(m, y), km_f(m, (double)INFINITY));
-    kir_val is_one = km_or(m, km_eq(m, y, zero), km_or(m, km_eq(m, x, one), km_and(m, km_eq(m, a, one), infinite)));
-    return km_select(m, is_one, one, z);
+    return km_select(m, km_and(m, finite, kir_op1(m.k, KIR_NOT, whole)), km_f(m, (double)NAN), z);
+}
+
+/* x^y from the power z of |x|, which is 1 where x is 1 or -1. As C's pow: 1 for y = 0 and for x = 1, NaN or not. Negative x are
+ * rare: the arithmetic for them is on registers, so that it stays in its branch. */
+static kir_val pow_edges(struct km m, kir_val x, kir_val y, kir_val z) {
+    kir_val none = {0}, rx = kir_reg(m.k, x, 1), ry = kir_reg(m.k, y, 1), rz = kir_reg(m.k, z, 1);
+    kir_val is_one = km_or(m, km_eq(m, y, km_f(m, 0)), km_eq(m, x, km_f(m, 1)));
+    kir_if(m.k, kir_op1(m.k, KIR_ANY, km_lt(m, km_bits(m, x), km_i(m, 0))));
+    x = kir_get_reg(m.k, rx, none), y = kir_get_reg(m.k, ry, none);
+    kir_set_reg(m.k, rz, none, pow_signed(m, x, y, kir_get_reg(m.k, rz, none)));
+    kir_close(m.k);
+    return km_select(m, is_one, km_f(m, 1), kir_get_reg(m.k, rz, none));
 }
 
 /* log2 (1 + f) / f on [1/sqrt 2, sqrt 2] - 1, relative error 2^-43.7, and 2^r on |r| <= 1/2, 2^-34.5: that of y log2 x, up to
@@ -31,21 +38,18 @@ static const double exp2_p[] = {
     0x1.3b29dc0dc54b1p-7, 0x1.5d8a70ef512d7p-10, 0x1.446a4800f16fbp-13, 0x1.fe178a543610ap-17,
 };
 
-/* In f64. */
+/* In f64, but for the exponent and the fraction of x. */
 static kir_val pow_f32(struct km m, kir_val x, kir_val y) {
     struct km d = km_of(m.k, KIR_F64);
-    kir_val a = km_to(m, KIR_F64, km_abs(m, x)), inf = km_f(d, (double)INFINITY);
-    struct km_split s = km_log_split(d, a, false);
-    kir_val log = km_fma(d, s.f, KM_POLY(d, s.f, log2_p), s.e);
-    log = km_select(d, km_lt(d, a, inf), log, a);
-    log = km_select(d, km_eq(d, a, km_f(d, 0)), km_f(d, -(double)INFINITY), log);
-    kir_val z = km_mul(d, km_to(m, KIR_F64, y), log);
+    kir_val a = km_abs(m, x);
+    struct km_split s = km_log_split(m, a, true);
+    kir_val e = km_select(m, km_lt(m, a, km_f(m, (double)INFINITY)), s.e, a), f = km_to(m, KIR_F64, s.f);
+    e = km_to(m, KIR_F64, km_select(m, km_eq(m, a, km_f(m, 0)), km_f(m, -(double)INFINITY), e));
+    kir_val z = km_mul(d, km_to(m, KIR_F64, y), km_fma(d, f, KM_POLY(d, f, log2_p), e));
     z = km_least(d, km_most(d, z, 200), -200);
     kir_val t = km_add(d, z, km_f(d, 0x1.8p52)), n = km_sub(d, t, km_f(d, 0x1.8p52));
-    kir_val p = KM_POLY(d, km_sub(d, z, n), exp2_p);
-    kir_val power = km_real(d, km_add(d, km_bits(d, p), km_shl(d, km_bits(d, t), 52)));
-    power = km_select(d, km_eq(d, z, z), power, z);
-    return pow_edges(m, x, y, km_to(d, KIR_F32, power));
+    kir_val scale = km_real(d, km_add(d, km_shl(d, km_bits(d, t), 52), km_bits(d, km_f(d, 1))));
+    return km_to(d, KIR_F32, km_mul(d, KM_POLY(d, km_sub(d, z, n), exp2_p), scale));
 }
 
 /* ---- f64 ------------------------------------------------------------------------------------- */
@@ -58,7 +62,11 @@ static kir_val pow_f64(struct km m, kir_val x, kir_val y) {
     high = km_select(m, km_eq(m, a, zero), km_f(m, -(double)INFINITY), high);
     kir_val z = km_mul(m, y, high), low = km_fma(m, y, log.lo, km_fma(m, y, high, km_neg(m, z)));
     low = km_select(m, km_lt(m, km_abs(m, z), km_f(m, 800)), low, zero);
-    return pow_edges(m, x, y, km_exp_sum(m, z, low));
+    return km_exp_sum(m, z, low);
 }
 
-kir_val km_pow(struct km m, kir_val x, kir_val y) { return m.wide ? pow_f64(m, x, y) : pow_f32(m, x, y); }
+/* y up to 2^70, where powers of all x but 1 and -1 are infinite or 0: the logarithm of 1 is not multiplied by infinity. */
+kir_val km_pow(struct km m, kir_val x, kir_val y) {
+    kir_val c = km_least(m, km_most(m, y, 0x1p70), -0x1p70);
+    return pow_edges(m, x, y, m.wide ? pow_f64(m, x, c) : pow_f32(m, x, c));
+}
