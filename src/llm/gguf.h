@@ -45,6 +45,8 @@ struct gguf_format {
 };
 const struct gguf_format *gguf_format_numbered(uint32_t number); /* NULL: not known */
 const struct gguf_format *gguf_format_named(const char *name);   /* "q8_0" …; NULL: not known */
+/* The one with units whose blocks have so many elements, and values and scales of this form; NULL: none. */
+const struct gguf_format *gguf_format_with_units(int64_t elements, uint32_t bits, int64_t group, bool offsets);
 
 struct gguf_tensor {
     struct str name; /* terminated */

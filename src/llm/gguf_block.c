@@ -227,6 +227,15 @@ const struct gguf_format *gguf_format_named(const char *name) {
     return NULL;
 }
 
+const struct gguf_format *gguf_format_with_units(int64_t elements, uint32_t bits, int64_t group, bool offsets) {
+    for (size_t i = 0; i < FORMATS; i++) {
+        const struct gguf_format *f = &formats[i];
+        if (f->units && f->elements == elements && f->bits == bits && f->group == group && f->offsets == offsets)
+            return f;
+    }
+    return NULL;
+}
+
 /* ---- rows ------------------------------------------------------------------------------------------ */
 
 static void put_values(const struct gguf_format *f, const int8_t *v, char *out) {

@@ -255,6 +255,10 @@ static hilo_status add_quantised(struct load *l, const char *base, const struct 
     if (offsets)
         add_param(l, w, offsets, LLM_OFFSETS, offsets->dtype, w->rows, groups);
     w->units = units ? nunits : 0;
+    const struct gguf_format *f = NULL;
+    if (units)
+        f = gguf_format_with_units(w->cols / nunits, w->bits, w->cols / groups, w->offsets);
+    w->reach = f ? f->reach : 0; /* hilo writes units, of blocks of GGUF */
     if (units)
         add_param(l, w, units, LLM_SCALE_UNITS, units->dtype, w->rows, nunits);
     if (others)

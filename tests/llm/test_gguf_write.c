@@ -119,6 +119,158 @@ static void test_mxfp4(void **state) {
     close_directory(second, other);
 }
 
+/* ---- large blocks -------------------------------------------------------------------------------- */
+
+#define LARGE_SIZES "\"hidden_size\":512,\"num_hidden_layers\":1,\"num_attention_heads\":4,\"num_key_value_heads\":2," \
+                    "\"intermediate_size\":512,\"vocab_size\":2054,\"max_position_embeddings\":64"
+
+/* Where a block has its numbers of 16 bits. */
+static const struct { const char *name; size_t unit; int units; } large[] = {
+    {"q2_k", 80, 2}, {"q3_k", 108, 1}, {"q4_k", 0, 2}, {"q5_k", 0, 2}, {"q6_k", 208, 1}, {"iq4_xs", 0, 1},
+};
+
+/* Gives the matrices of a file of f32 large blocks of each format in turn, in the place of their numbers. */
+static void put_blocks(const char *path) {
+    struct file file;
+    struct gguf g;
+    struct diag_list d;
+    size_t matrices = 0, n;
+    uint32_t x = 1;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(file_open(path, d.al, &d, &file), HILO_OK);
+    n = file.text.n;
+    char *bytes = malloc(n);
+    memcpy(bytes, file.text.p, n);
+    assert_int_equal(gguf_parse(file.text, path, d.al, &d, &g), HILO_OK);
+    for (size_t i = 0; i < g.ntensors; i++) {
+        const struct gguf_tensor *t = &g.tensors[i];
+        if (t->rank < 2 || strstr(t->name.p, "gate_inp"))
+            continue;
+        size_t which = matrices++ % (sizeof large / sizeof *large), name = 0;
+        const struct gguf_format *f = gguf_format_named(large[which].name);
+        char length[8] = {(char)t->name.n};
+        while (memcmp(bytes + name, length, 8) != 0 || memcmp(bytes + name + 8, t->name.p, t->name.n) != 0)
+            name++;
+        memcpy(bytes + name + 8 + t->name.n + 4 + 8 * t->rank, &f->number, 4); /* after the rank and the dimensions */
+        char *data = bytes + ((const char *)t->data - file.text.p);
+        size_t blocks = t->bytes / sizeof(float) / f->elements;
+        for (size_t k = 0; k < blocks * f->bytes; k++)
+            data[k] = (char)((x = x * 1664525 + 1013904223) >> 24);
+        for (size_t k = 0; k < blocks; k++)
+            for (int u = 0; u < large[which].units; u++)
+                data[k * f->bytes + large[which].unit + 2 * (size_t)u + 1] = (char)(4 | (data[k * f->bytes] & 3));
+    }
+    assert_true(matrices >= 5);
+    gguf_close(&g);
+    file_close(&file);
+    assert_int_equal(file_write(path, (struct str){bytes, n}, &d), HILO_OK);
+    free(bytes);
+}
+
+/* All parameters of two models, to the bit: how many of their weights have units. */
+static size_t check_same(const struct llm_model *a, const struct llm_model *b) {
+    size_t units = 0;
+    assert_int_equal(a->nweights, b->nweights);
+    assert_int_equal(a->nparams, b->nparams);
+    for (size_t i = 0; i < a->nweights; i++) {
+        const struct llm_weight *v = &a->weights[i], *w = &b->weights[i];
+        assert_true(v->role == w->role && v->rows == w->rows && v->cols == w->cols && v->bits == w->bits);
+        assert_true(v->groups == w->groups && v->offsets == w->offsets && v->units == w->units && v->nparams == w->nparams);
+        assert_int_equal(v->reach, w->reach);
+        units += v->units > 0;
+    }
+    for (size_t i = 0; i < a->nparams; i++) {
+        assert_int_equal(a->params[i].dtype, b->params[i].dtype);
+        assert_int_equal(a->params[i].bytes, b->params[i].bytes);
+        if (memcmp(a->params[i].data, b->params[i].data, a->params[i].bytes) != 0)
+            fail_msg("%s is another", a->params[i].name.p);
+    }
+    return units;
+}
+
+enum { READ = 40, LARGE_VOCAB = 2054 }; /* tokens of a prompt: more than a decode step has lines */
+
+/* The logits after a prompt, and after one more token. */
+static void run_model(hilo_client *client, const char *path, float logits[2][LARGE_VOCAB]) {
+    struct llm_session *s;
+    int32_t ids[READ];
+    const int32_t *p = ids;
+    for (int i = 0; i < READ; i++)
+        ids[i] = (i * 577 + 13) % LARGE_VOCAB;
+    assert_int_equal(llm_session_open(client, path, &(struct llm_session_options){.precision = LLM_AS_STORED, .level = 2}, &s),
+                     HILO_OK);
+    assert_int_equal(llm_session_prefill(s, &p, (size_t[]){READ}, NULL, logits[0]), HILO_OK);
+    assert_int_equal(llm_session_decode(s, ids, NULL, logits[1]), HILO_OK);
+    llm_session_close(s);
+}
+
+/* Columns or rows of the second of two shards are the second half of those of the whole parameter, in each expert. */
+static void check_half(const struct llm_param *whole, const struct llm_param *half, size_t experts) {
+    const char *w = whole->data, *h = half->data;
+    if (whole->bytes == half->bytes) {
+        assert_memory_equal(w, h, whole->bytes);
+        return;
+    }
+    assert_int_equal(whole->bytes, 2 * half->bytes);
+    size_t pieces = half->dims[0] < whole->dims[0] ? experts : (size_t)whole->dims[0], n = half->bytes / pieces;
+    for (size_t i = 0; i < pieces; i++)
+        assert_memory_equal(w + (2 * i + 1) * n, h + i * n, n);
+}
+
+/* Scales of large blocks are bytes beside units of f16: of a file, of the directory that is written of it, and of shards. The
+   file and the directory compute the same. */
+static void test_units(void **state) {
+    (void)state;
+    static const struct { const char *config; size_t experts; } families[] = {
+        {"{\"model_type\":\"llama\"," LARGE_SIZES "}", 1},
+        {"{\"model_type\":\"mixtral\",\"num_local_experts\":3,\"num_experts_per_tok\":2," LARGE_SIZES "}", 3},
+    };
+    static float want[2][LARGE_VOCAB], got[2][LARGE_VOCAB];
+    char dir[sizeof family_dir], second[sizeof family_dir], path[256];
+    struct llm_model m, whole, half, back;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    hilo_client *client = open_directory(dir), *other = open_directory(second);
+    snprintf(path, sizeof path, "%s/model.gguf", dir);
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        make_model(dir, families[i].config, &m);
+        assert_int_equal(llm_model_write_gguf(&m, dir, path, NULL, &d), HILO_OK);
+        llm_model_close(&m);
+        put_blocks(path);
+        assert_int_equal(llm_model_open(path, LLM_AS_STORED, LLM_UNDIVIDED, NULL, NULL, d.al, &d, &whole), HILO_OK);
+        assert_int_equal(llm_model_write(&whole, path, second, &d), HILO_OK);
+        assert_int_equal(llm_model_open(second, LLM_AS_STORED, LLM_UNDIVIDED, NULL, NULL, d.al, &d, &back), HILO_OK);
+        assert_true(check_same(&whole, &back) >= 5);
+        llm_model_close(&back);
+        run_model(client, path, want);
+        run_model(client, second, got);
+        assert_true(isfinite(want[0][0]) && isfinite(want[1][0]) && want[0][0] != want[1][0]);
+        assert_memory_equal(want, got, sizeof want);
+        struct llm_shard shard = {1, 2};
+        assert_int_equal(llm_model_open(path, LLM_AS_STORED, shard, NULL, NULL, d.al, &d, &half), HILO_OK);
+        assert_int_equal(llm_model_open(second, LLM_AS_STORED, shard, NULL, NULL, d.al, &d, &back), HILO_OK);
+        assert_true(check_same(&half, &back) >= 5);
+        assert_int_equal(whole.nweights, half.nweights);
+        for (size_t k = 0; k < whole.nweights; k++) {
+            const struct llm_weight *w = &whole.weights[k];
+            bool experts = w->role == LLM_W_GATES || w->role == LLM_W_UPS;
+            for (uint32_t p = 0; p < w->nparams; p++)
+                if (w->role != LLM_W_EMBED)
+                    check_half(&whole.params[w->first + p], &half.params[half.weights[k].first + p],
+                               experts ? families[i].experts : 1);
+        }
+        llm_model_close(&back);
+        llm_model_close(&half);
+        llm_model_close(&whole);
+        unlink(path);
+    }
+    diag_clear(&d);
+    snprintf(path, sizeof path, "%s/tokenizer_config.json", second);
+    unlink(path);
+    close_directory(dir, client);
+    close_directory(second, other);
+}
+
 /* ---- vocabularies --------------------------------------------------------------------------------- */
 
 /* Which of the kinds of tests/tools/gen_tokenizer_cases.py a file can have; others are refused. */
@@ -209,6 +361,6 @@ static void test_vocabularies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_models), cmocka_unit_test(test_mxfp4),
-                                       cmocka_unit_test(test_vocabularies)};
+                                       cmocka_unit_test(test_units), cmocka_unit_test(test_vocabularies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
