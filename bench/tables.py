@@ -32,6 +32,7 @@ def first(engine):
 KINDS = {
     "networks": ("networks", median, "Medians in ms"),
     "llama": ("llama", None, ""),
+    "programs": ("programs", median, "Medians in ms"),
     "starts": ("networks", first, "Compilation (of other engines, the creation of a session) and the first run, in ms,"),
 }
 
