@@ -4,10 +4,12 @@
     bench/serve.py NAME=URL… [--clients 1,4,16] [--prompt 128] [--tokens 128] [--runs 3] [--settle 0] [--model NAME]
                    [--save FORMATS --threads N]
 
-Each client asks once for a text of so many tokens after a prompt of so many, which differ. A row for each number of clients and
-each server: generated tokens a second of all clients together, and seconds to the first token, median and greatest; medians of
-runs, in which servers take turns. Before, each server writes a text that is not measured, and has --settle seconds for what it
-does while it is idle: hilo compiles programs then, which would slow down the other servers. --save keeps them in bench/results/PROCESSOR/serve.json; FORMATS says what the servers' weights are, such as "int4 beside q4_0".
+Each client asks once for a text of so many tokens after a prompt of so many, which differ. A row for each number of
+clients and each server: generated tokens a second of all clients together, and seconds to the first token, median and
+greatest; medians of runs, in which servers take turns. Before, each server writes a text that is not measured, and has
+--settle seconds for what it does while it is idle: hilo compiles programs then, which would slow down the other
+servers. --save keeps them in bench/results/PROCESSOR/serve.json; FORMATS says what the servers' weights are, such as
+"int4 beside q4_0".
 Needs nothing but Python.
 """
 import argparse
