@@ -6,7 +6,9 @@
 enum {
     ROWS_REDUCTIONS = 64, /* reductions in a kernel */
     ROWS_EXPENSIVE = 8,   /* cost from which an element is cached for later passes */
-    ROWS_CACHED = 8       /* values that are cached, each of a row that fits a quarter of the L2 cache */
+    ROWS_CACHED = 8,      /* values that are cached, each of a row that fits a quarter of the L2 cache */
+    ROWS_TOGETHER = 4,    /* rows that are reduced side by side: more streams keep more cache lines in flight */
+    ROWS_STREAM = 8192    /* bytes of such a row: a prefetcher follows one stream in a page of 4096 bytes */
 };
 
 struct cached_value {
@@ -22,7 +24,10 @@ struct lower_rows {
     uint32_t ncached, pass;
     bool inside;                                    /* inside the loops of a pass */
     kir_val place;                                  /* linear index in the row */
-    kir_val outer[IR_MAX_RANK], inner[IR_MAX_RANK]; /* indices of the domain */
+    uint32_t together;                              /* rows that are computed side by side */
+    kir_val rows[ROWS_TOGETHER][IR_MAX_RANK];       /* their indices */
+    const kir_val *outer;                           /* of the current one */
+    kir_val inner[IR_MAX_RANK];                     /* index in the row */
 };
 
 static bool is_inlined(const struct lower *l, ir_val v) {
@@ -171,7 +176,7 @@ static void close_row(struct lower *l, uint32_t n) {
 struct row_reduce {
     ir_op op;
     enum kir_op acc;
-    kir_val reg;
+    kir_val reg[ROWS_TOGETHER];
 };
 
 static void store_cached(struct lower *l) {
@@ -187,29 +192,33 @@ static void store_cached(struct lower *l) {
 
 /* Everything of the current pass that one loop over the row can compute. */
 static void shared_pass(struct lower *l, struct row_reduce *reduces, uint32_t n, uint32_t width) {
+    struct lower_rows *r = l->rows;
     struct index at;
     bool any = false;
     kir_val none = {0};
     for (uint32_t i = 0; i < n; i++)
-        any |= reduces[i].acc && pass_of(l, reduces[i].op) == l->rows->pass;
+        any |= reduces[i].acc && pass_of(l, reduces[i].op) == r->pass;
     for (uint32_t i = 0; i < l->kernel->outs.n; i++)
-        any |= is_full(l, l->kernel->outs.v[i]) && level_of(l, l->kernel->outs.v[i]) == l->rows->pass;
-    for (uint32_t i = 0; i < l->rows->ncached; i++)
-        any |= l->rows->cached[i].pass == l->rows->pass;
+        any |= is_full(l, l->kernel->outs.v[i]) && level_of(l, l->kernel->outs.v[i]) == r->pass;
+    for (uint32_t i = 0; i < r->ncached; i++)
+        any |= r->cached[i].pass == r->pass;
     if (!any)
         return;
     uint32_t opened = open_row(l, width);
     store_cached(l);
-    for (uint32_t i = 0; i < n; i++)
-        if (reduces[i].acc && pass_of(l, reduces[i].op) == l->rows->pass) {
-            element_index(l, ir_operand(l->m, reduces[i].op, 0), &at);
-            enum ir_dtype t = ir_val_type(l->m, ir_operand(l->m, reduces[i].op, 0))->dtype;
-            kir_acc(l->k, reduces[i].acc, lower_sign(t), reduces[i].reg, none,
-                    lower_value(l, ir_operand(l->m, reduces[i].op, 0), &at).re);
-        }
+    for (uint32_t row = 0; row < r->together; row++) {
+        r->outer = r->rows[row];
+        for (uint32_t i = 0; i < n; i++)
+            if (reduces[i].acc && pass_of(l, reduces[i].op) == r->pass) {
+                element_index(l, ir_operand(l->m, reduces[i].op, 0), &at);
+                enum ir_dtype t = ir_val_type(l->m, ir_operand(l->m, reduces[i].op, 0))->dtype;
+                kir_acc(l->k, reduces[i].acc, lower_sign(t), reduces[i].reg[row], none,
+                        lower_value(l, ir_operand(l->m, reduces[i].op, 0), &at).re);
+            }
+    }
     for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
         ir_val v = l->kernel->outs.v[i];
-        if (!is_full(l, v) || level_of(l, v) != l->rows->pass)
+        if (!is_full(l, v) || level_of(l, v) != r->pass)
             continue;
         element_index(l, v, &at);
         lower_store(l, v, &at, lower_value(l, v, &at));
@@ -217,38 +226,68 @@ static void shared_pass(struct lower *l, struct row_reduce *reduces, uint32_t n,
     close_row(l, opened);
 }
 
-static void one_pass(struct lower *l, struct row_reduce *reduces, uint32_t n, uint32_t width) {
-    static const struct index scalar_index;
+/* A reduction's result in the current row, `row` of those side by side, after its pass. */
+static void define_reduce(struct lower *l, const struct row_reduce *reduce, uint32_t row) {
     struct index at;
     kir_val none = {0};
+    row_index(l, ir_result(l->m, reduce->op, 0), &at);
+    if (!reduce->acc) {
+        lower_reduce_inline(l, reduce->op, &at);
+        return;
+    }
+    struct elem e = {kir_get_reg(l->k, reduce->reg[row], none), none};
+    lower_define(l, ir_result(l->m, reduce->op, 0), &at, lower_reduce_result(l, reduce->op, 0, e));
+}
+
+static void one_pass(struct lower *l, struct row_reduce *reduces, uint32_t n, uint32_t width) {
+    static const struct index scalar_index;
+    struct lower_rows *r = l->rows;
     for (uint32_t i = 0; i < n; i++)
-        if (reduces[i].acc && pass_of(l, reduces[i].op) == l->rows->pass)
-            reduces[i].reg = kir_reg(l->k, lower_value(l, ir_operand(l->m, reduces[i].op, 1), &scalar_index).re, 1);
+        for (uint32_t row = 0; row < r->together; row++)
+            if (reduces[i].acc && pass_of(l, reduces[i].op) == r->pass)
+                reduces[i].reg[row] = kir_reg(l->k, lower_value(l, ir_operand(l->m, reduces[i].op, 1), &scalar_index).re, 1);
     shared_pass(l, reduces, n, width);
-    for (uint32_t i = 0; i < n; i++) {
-        ir_op op = reduces[i].op;
-        if (pass_of(l, op) != l->rows->pass)
-            continue;
-        row_index(l, ir_result(l->m, op, 0), &at);
-        if (reduces[i].acc) {
-            struct elem e = {kir_get_reg(l->k, reduces[i].reg, none), none};
-            lower_define(l, ir_result(l->m, op, 0), &at, lower_reduce_result(l, op, 0, e));
-        } else {
-            lower_reduce_inline(l, op, &at);
+    for (uint32_t row = 0; row < r->together; row++) {
+        r->outer = r->rows[row];
+        for (uint32_t i = 0; i < n; i++)
+            if (pass_of(l, reduces[i].op) == r->pass)
+                define_reduce(l, &reduces[i], row);
+    }
+}
+
+/* Lanes of a pass. Those of a sum, whose order they decide, do not depend on how many rows there are; a minimum or maximum has
+   more than one accumulator, and so fewer lanes where several rows are reduced. */
+static uint32_t row_lanes(const struct lower *l, const struct row_reduce *first) {
+    int64_t n = row_count(l);
+    if (l->target->block_threads)
+        return threads_lanes(l, n / row_unit(l));
+    bool fewer = l->rows->together > 1 && (first->acc == KIR_MIN || first->acc == KIR_MAX);
+    return lower_lanes(l, 4, n >= 256 ? (fewer ? 2 : 4) : n >= 64 ? 2 : 1);
+}
+
+/* What depends on the row alone, after the passes. */
+static void store_rows(struct lower *l) {
+    struct index at;
+    for (uint32_t row = 0; row < l->rows->together; row++) {
+        l->rows->outer = l->rows->rows[row];
+        for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
+            ir_val v = l->kernel->outs.v[i];
+            if (is_full(l, v))
+                continue;
+            row_index(l, v, &at);
+            lower_store(l, v, &at, lower_value(l, v, &at));
         }
     }
 }
 
-void lower_rows_at(struct lower *l, const kir_val *outer) {
-    struct lower_rows rows = {.level = {.a = l->a}, .used = {.a = l->a}};
+static void rows_at(struct lower *l, struct lower_rows *rows) {
     struct row_reduce reduces[ROWS_REDUCTIONS];
     uint32_t n = l->kernel->reduces.n < ROWS_REDUCTIONS ? l->kernel->reduces.n : ROWS_REDUCTIONS, passes = 0;
-    l->rows = &rows;
-    if (l->kernel->outer)
-        memcpy(rows.outer, outer, l->kernel->outer * sizeof *outer);
+    l->rows = rows;
+    rows->outer = rows->rows[0];
     for (uint32_t i = 0; i < n; i++) { /* in program order */
         ir_op op = l->kernel->reduces.v[l->kernel->reduces.n - 1 - i];
-        reduces[i] = (struct row_reduce){op, lower_reducer(l->m, op), {0}};
+        reduces[i] = (struct row_reduce){.op = op, .acc = lower_reducer(l->m, op)};
         uint32_t p = pass_of(l, op) + 1;
         passes = p > passes ? p : passes;
         for (uint32_t k = 0; k < ir_op_get(l->m, op)->noperands / 2; k++)
@@ -259,33 +298,56 @@ void lower_rows_at(struct lower *l, const kir_val *outer) {
         passes = p + 1 > passes ? p + 1 : passes;
         mark_uses(l, l->kernel->outs.v[i], p);
     }
-    for (uint32_t i = 0; i < rows.ncached; i++)
-        rows.cached[i].buffer = kir_scratch(l->k, ir_val_type(l->m, rows.cached[i].v)->dtype, row_count(l));
-    uint32_t width = l->target->block_threads ? threads_lanes(l, row_count(l) / row_unit(l))
-                                              : lower_lanes(l, 4, row_count(l) >= 256 ? 4 : row_count(l) >= 64 ? 2 : 1);
-    for (rows.pass = 0; rows.pass < passes; rows.pass++)
+    for (uint32_t i = 0; i < rows->ncached; i++)
+        rows->cached[i].buffer = kir_scratch(l->k, ir_val_type(l->m, rows->cached[i].v)->dtype, row_count(l));
+    uint32_t width = row_lanes(l, reduces);
+    for (rows->pass = 0; rows->pass < passes; rows->pass++)
         one_pass(l, reduces, n, width);
-    for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
-        ir_val v = l->kernel->outs.v[i];
-        if (is_full(l, v))
-            continue;
-        struct index at;
-        row_index(l, v, &at);
-        lower_store(l, v, &at, lower_value(l, v, &at));
-    }
+    store_rows(l);
     l->rows = NULL;
 }
 
+void lower_rows_at(struct lower *l, const kir_val *outer) {
+    struct lower_rows rows = {.level = {.a = l->a}, .used = {.a = l->a}, .together = 1};
+    if (l->kernel->outer)
+        memcpy(rows.rows[0], outer, l->kernel->outer * sizeof *outer);
+    rows_at(l, &rows);
+}
+
+/* Rows that an iteration reduces side by side: long ones, of which nothing else is computed, where enough iterations remain.
+   The order of a sum does not depend on it. */
+static uint32_t rows_together(const struct lower *l, int64_t count) {
+    if (l->target->block_threads || l->native || count / ROWS_TOGETHER < l->target->tasks)
+        return 1;
+    for (uint32_t i = 0; i < l->kernel->outs.n; i++)
+        if (is_full(l, l->kernel->outs.v[i]))
+            return 1;
+    if (l->kernel->reduces.n != 1 || !lower_reducer(l->m, l->kernel->reduces.v[0]))
+        return 1;
+    ir_val operand = ir_operand(l->m, l->kernel->reduces.v[0], 0);
+    int64_t bytes = ir_dtype_get(ir_val_type(l->m, operand)->dtype)->bytes;
+    return !is_inlined(l, operand) && row_count(l) >= ROWS_STREAM / bytes ? ROWS_TOGETHER : 1;
+}
+
 void lower_rows(struct lower *l) {
-    kir_val outer[IR_MAX_RANK];
+    struct lower_rows rows = {.level = {.a = l->a}, .used = {.a = l->a}};
     int64_t count = 1;
     for (uint32_t i = 0; i < l->kernel->outer; i++) {
         count *= l->kernel->dims[i];
-        outer[i] = kir_i64(l->k, 0);
+        rows.rows[0][i] = kir_i64(l->k, 0);
     }
-    if (count > 1)
-        lower_grid_nd(l, l->kernel->dims, l->kernel->outer, outer);
-    lower_rows_at(l, outer);
+    rows.together = rows_together(l, count);
+    if (rows.together > 1) {
+        kir_val group = lower_grid(l, (count + rows.together - 1) / rows.together), last = kir_i64(l->k, count - 1);
+        for (uint32_t i = 0; i < rows.together; i++) { /* the last row again in place of those after it */
+            kir_val row = lower_add(l, lower_mul(l, group, rows.together), kir_i64(l->k, i));
+            row = count % rows.together ? kir_op2(l->k, KIR_MIN, 0, row, last) : row;
+            lower_unflatten(l, row, l->kernel->dims, l->kernel->outer, rows.rows[i]);
+        }
+    } else if (count > 1) {
+        lower_grid_nd(l, l->kernel->dims, l->kernel->outer, rows.rows[0]);
+    }
+    rows_at(l, &rows);
     if (count > 1)
         kir_close(l->k);
 }

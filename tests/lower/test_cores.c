@@ -212,7 +212,41 @@ static void halves(void **state) {
     }
 }
 
+/* Long rows are reduced several at once, the last ones too where their number is not a multiple of that; the sum of a row does
+   not depend on the number of rows. */
+static void rows_together(void **state) {
+    static const char *const reduces[] = {
+        "func.func @main(%a: tensor<67x2100xf32>) -> tensor<67xf32> {\n"
+        "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %c = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1]\n"
+        "      : (tensor<67x2100xf32>, tensor<f32>) -> tensor<67xf32>\n"
+        "  return %c : tensor<67xf32>\n}\n",
+        "func.func @main(%a: tensor<7x2100xf32>) -> tensor<7xf32> {\n"
+        "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %c = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1]\n"
+        "      : (tensor<7x2100xf32>, tensor<f32>) -> tensor<7xf32>\n"
+        "  return %c : tensor<7xf32>\n}\n",
+    };
+    struct diag_list d;
+    struct target t;
+    struct tried many, few;
+    (void)state;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(target_named("x86-64-v4", &t, &d), HILO_OK);
+    run(reduces[0], &t, 1, &many);
+    run(reduces[1], &t, 1, &few);
+    assert_true(many.tasks == 17 && few.tasks == 7);
+    assert_true(many.bytes == 67 * sizeof(float) && few.bytes == 7 * sizeof(float));
+    assert_memory_equal(many.out, few.out, few.bytes);
+    float last, before = first_number(66 * sizeof(float));
+    memcpy(&last, many.out + 66 * sizeof last, sizeof last);
+    assert_true(last != before);
+    free(many.out);
+    free(few.out);
+    diag_clear(&d);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cores), cmocka_unit_test(halves)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cores), cmocka_unit_test(halves), cmocka_unit_test(rows_together)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
