@@ -102,7 +102,8 @@ static void mem_survey(const struct emit *e, kir_block b, bool *hard, bool *toge
         *together |= n->op == KIR_ANY;
         if ((n->op == KIR_LOAD && e->nodes[v.i].class == EMIT_VARYING) || n->op == KIR_STORE) {
             const struct emit_node *index = &e->nodes[n->arg[0].i];
-            *hard |= index->class != EMIT_LINEAR || index->stride != 1 || index->every != 1 ||
+            bool near = index->stride == 1 || (index->stride == 2 && n->op == KIR_LOAD);
+            *hard |= index->class != EMIT_LINEAR || !near || index->every != 1 ||
                      !mem_masks(e, ir_dtype_get(k->buffers.v[n->of].dtype)->bytes);
         }
         if (n->body.i)
@@ -395,12 +396,47 @@ static void mem_store_vector(struct emit *e, const struct mem_lanes *m, LLVMValu
     l->PositionBuilderAtEnd(e->b, after);
 }
 
+/* For how many lanes the mask holds, if it is known and holds for none after these; else 0. */
+static uint32_t mem_first_lanes(struct emit *e, const struct mem_lanes *m) {
+    const struct llvm *l = e->l;
+    uint32_t n = 0;
+    bool ended = false;
+    for (uint32_t i = 0; i < m->width; i++) {
+        LLVMValueRef runs = l->IsConstant(m->mask) ? l->BuildExtractElement(e->b, m->mask, emit_int(e, i), "") : NULL;
+        if (!runs || !l->IsAConstantInt(runs) || (ended && l->ConstIntGetSExtValue(runs)))
+            return 0;
+        ended |= l->ConstIntGetSExtValue(runs) == 0;
+        n += !ended;
+    }
+    return n;
+}
+
+/* The first n lanes, in parts of powers of two: without mask registers, some processors take ten cycles and more for a masked
+   store. */
+static void mem_store_first(struct emit *e, const struct mem_lanes *m, LLVMValueRef v, uint32_t n) {
+    const struct llvm *l = e->l;
+    uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
+    for (uint32_t at = 0, part = m->width; part > 0; part /= 2) {
+        if (at + part > n)
+            continue;
+        for (uint32_t i = 0; i < part; i++)
+            from[i] = at + i;
+        LLVMValueRef lanes = part > 1 ? emit_shuffle(e, v, l->GetPoison(m->vector), from, part)
+                                      : l->BuildExtractElement(e->b, v, emit_int(e, at), "");
+        l->SetAlignment(l->BuildStore(e->b, lanes, mem_beyond(e, m->buffer, m->base, at)), m->bytes);
+        at += part;
+    }
+}
+
 static void mem_store_lanes(struct emit *e, const struct mem_lanes *m, LLVMValueRef v) {
     const struct llvm *l = e->l;
     LLVMTypeRef overloads[] = {m->vector, m->pointers ? l->TypeOf(m->pointers) : e->ptr};
     LLVMValueRef align = l->ConstInt(e->i32, m->align, false);
+    uint32_t first = m->form == MEM_ROW && m->mask && !mem_avx512(e) ? mem_first_lanes(e, m) : 0;
     if (m->form == MEM_ROW && !m->mask) {
         mem_store_vector(e, m, v);
+    } else if (first) {
+        mem_store_first(e, m, v, first);
     } else if (m->form == MEM_ROW && mem_masks(e, m->bytes)) {
         LLVMValueRef args[] = {v, m->base, align, m->mask};
         emit_intrinsic(e, "llvm.masked.store", overloads, 2, args, 4);
@@ -437,6 +473,8 @@ static LLVMValueRef mem_load(struct emit *e, kir_val load, bool scalar, LLVMValu
         if (m.form == MEM_REPEATED)
             return mem_load_repeated(e, t, &m);
         bool native = m.form == MEM_ROW ? mem_masks(e, m.bytes) : m.form == MEM_ANYWHERE && mem_gathers(e, m.bytes);
+        if (otherwise && m.form == MEM_EVERY_OTHER && otherwise == e->l->ConstNull(m.vector))
+            return mem_load_lanes(e, &m); /* as other lanes are */
         if (otherwise && native && e->l->TypeOf(otherwise) == m.vector) {
             m.instead = otherwise;
             return mem_load_lanes(e, &m);
