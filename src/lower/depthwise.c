@@ -2,20 +2,31 @@
  * of the input are multiplied by vectors of weights. Lanes run along the features where they are contiguous in the result
  * (NHWC); else along the last spatial dimension (NCHW), and weights are the same in all of them.
  *
- * An iteration of the grid takes some units, such as rows, of some lanes. Where lanes are features, each vector of them takes
- * all units before the next one is begun, so that what windows of neighbouring units share stays in the L1 cache; and there are
- * rather more parts of the features than of the units, whose ends are read twice.
+ * An iteration of the grid takes some units, such as rows, of some columns, which are short parts of the axis of lanes. Where
+ * lanes are features, a column is a cache line, and each takes all units before the next one is begun, so that what windows of
+ * neighbouring units share stays in the L1 cache; and there are rather more parts of the features than of the units, whose ends
+ * are read twice. Where lanes are positions, a column is a vector, the last of which overlaps the one before.
  *
  * A register tile is a line of output positions along one more spatial dimension. Under one tap of the other dimensions, each
  * vector of the input that the tile's windows cover is loaded once and multiplied for all of the windows that it is in. The
- * input is read in place: at either end of the dimension the loop body is a copy in which products of padding are left out. */
+ * input is read in place: at either end of the dimension, and of that of lanes, the loop body is a copy in which products of
+ * padding are left out, or lanes masked. */
 #include "lower/contract.h"
 
 enum {
     DEPTHWISE_TILE = TORTURED(TORTURE_TILE, 14), /* positions of a register tile, at most, */
     DEPTHWISE_PRODUCTS = 144,                    /* and products of it under one tap of the other dimensions */
+    DEPTHWISE_TAPS = TORTURED(2, 8),             /* of the dimension of lanes that are unrolled at its ends, at most */
     DEPTHWISE_UNITS = TORTURED(1, 4),            /* of a block, unless there would be too few tasks */
     DEPTHWISE_WORK = TORTURED(TORTURE_PART, 1 << 13)
+};
+
+#define DEPTHWISE_FAR 0.75 /* of all L2 caches: larger inputs with their results are prefetched */
+
+/* An axis of `all` elements in `n` parts of one size. Windows of parts [before, after) do not leave the input. */
+struct line {
+    uint32_t axis;
+    int64_t all, size, n, before, after;
 };
 
 struct depthwise {
@@ -24,17 +35,15 @@ struct depthwise {
     struct contract_input input;
     bool planes;                /* lanes run along the last spatial dimension */
     uint32_t along;             /* the spatial dimension of tiles */
-    int64_t tile, tiles;        /* positions of a tile, tiles of a line */
-    int64_t lanes, parts, part; /* elements of the axis of lanes: a vector, blocks of it, those of a block */
+    struct line tiles, columns; /* parts of it, and of the axis of lanes */
+    int64_t lanes;              /* of a vector */
+    int64_t parts, part;        /* blocks of the axis of lanes, columns of a block */
+    bool prefetches;            /* what is read next */
     struct contract_axes units; /* the axes of the result but those of lanes and tiles */
     int64_t block;              /* units of a block */
     bool packed;                /* weights are read from `weights`: lines of the sum by features */
     uint32_t weights;
 };
-
-static uint32_t lane_axis(const struct depthwise *d) {
-    return d->planes ? d->v->dim[d->v->n - 1].axis : d->v->feature;
-}
 
 /* ---- weights ---------------------------------------------------------------------------------- */
 
@@ -77,10 +86,11 @@ static kir_val weight(struct depthwise *d) {
 
 /* ---- the tile --------------------------------------------------------------------------------- */
 
-/* A tile whose first position is `first`. */
+/* A tile of a column. */
 struct place {
-    kir_val first, reg;
-    bool inside; /* its windows do not leave the input along the dimension of tiles */
+    kir_val first, reg;  /* its first position, its sums */
+    kir_val begin, count; /* elements of the axis of lanes */
+    bool inside, within; /* its windows do not leave the input along the dimension of tiles; along that of lanes */
 };
 
 /* The input's element at position q of the dimension of tiles; 0 outside. `at`: its index but for that dimension. `base`:
@@ -128,10 +138,10 @@ static void multiply_line(struct depthwise *d, const struct place *t, struct ind
         at->at[w->in] = w->size == 1 ? kir_i64(l->k, 0) : lower_add(l, q, kir_i64(l->k, -w->low)); /* 1: the step is 0 */
         base = contract_input(c, at);
     }
-    for (int64_t q = 0; q <= (d->tile - 1) * w->stride + (w->window - 1) * w->dilation; q++) {
+    for (int64_t q = 0; q <= (d->tiles.size - 1) * w->stride + (w->window - 1) * w->dilation; q++) {
         kir_val x = {0};
         bool loaded = false;
-        for (int64_t r = 0; r < d->tile; r++) {
+        for (int64_t r = 0; r < d->tiles.size; r++) {
             int64_t k = q - r * w->stride;
             if (k < 0 || k % w->dilation || k / w->dilation >= w->window)
                 continue;
@@ -145,82 +155,153 @@ static void multiply_line(struct depthwise *d, const struct place *t, struct ind
     }
 }
 
-/* All products of a tile. */
+/* The products under one tap of the dimension of lanes, where these are positions. */
+static void multiply_tap(struct depthwise *d, const struct place *t, struct index *at, kir_val guard, kir_val tap) {
+    struct contraction *c = d->c;
+    const struct conv *v = d->v;
+    struct lower *l = c->l;
+    kir_val lanes = {0}, channel;
+    int64_t bits;
+    if (d->planes) {
+        const struct conv_dim *w = &v->dim[v->n - 1];
+        c->sum[v->n - 1].at = tap;
+        kir_val q = lower_add(l, lower_mul(l, c->result[w->axis].at, w->stride), lower_mul(l, tap, w->dilation));
+        at->at[w->in] = lower_conv_position(l, v, v->n - 1, q, w->image - 1, &lanes);
+        if (t->within || (lanes.i && kir_is_const(l->k, lanes, &bits) && bits))
+            lanes = (kir_val){0};
+    }
+    channel = c->sum[v->n].at = kir_loop(l->k, KIR_SERIAL, v->channels, 0);
+    kir_val group = lower_div(l, c->result[v->feature].at, v->features / v->groups);
+    at->at[v->in_feature] = lower_add(l, lower_mul(l, group, v->channels), channel);
+    bool always = !guard.i || (kir_is_const(l->k, guard, &bits) && bits);
+    if (!always)
+        kir_if(l->k, guard);
+    multiply_line(d, t, at, lanes);
+    lower_close(l, 1 + !always);
+}
+
+/* All products of a tile. Taps of the dimension of lanes are unrolled where they differ in which lanes are padding. */
 static void multiply(struct depthwise *d, const struct place *t) {
     struct contraction *c = d->c;
     const struct conv *v = d->v;
     struct lower *l = c->l;
     struct index at = {.n = v->n + 2};
-    kir_val guard = {0}, lanes = {0}, feature = c->result[v->feature].at, channel;
+    kir_val guard = {0};
     uint32_t opened = 0;
-    for (uint32_t i = 0; i < v->n; i++) {
+    int64_t taps = d->planes ? v->dim[v->n - 1].window : 1;
+    at.at[v->in_batch] = c->result[v->batch].at;
+    for (uint32_t i = 0; i < v->n - d->planes; i++) {
         const struct conv_dim *w = &v->dim[i];
         if (i == d->along)
             continue;
         c->sum[i].at = kir_loop(l->k, KIR_SERIAL, w->window, 0);
         opened++;
         kir_val q = lower_add(l, lower_mul(l, c->result[w->axis].at, w->stride), lower_mul(l, c->sum[i].at, w->dilation));
-        bool own = d->planes && i + 1 == v->n; /* the guard differs between lanes */
-        at.at[w->in] = lower_conv_position(l, v, i, q, w->image - 1, own ? &lanes : &guard);
+        at.at[w->in] = lower_conv_position(l, v, i, q, w->image - 1, &guard);
     }
-    channel = c->sum[v->n].at = kir_loop(l->k, KIR_SERIAL, v->channels, 0);
-    kir_val group = lower_div(l, feature, v->features / v->groups);
-    at.at[v->in_feature] = lower_add(l, lower_mul(l, group, v->channels), channel);
+    if (t->within || taps > DEPTHWISE_TAPS) {
+        multiply_tap(d, t, &at, guard, kir_loop(l->k, KIR_SERIAL, taps, 0));
+        opened++;
+    } else {
+        for (int64_t k = 0; k < taps; k++)
+            multiply_tap(d, t, &at, guard, kir_i64(l->k, k));
+    }
+    lower_close(l, opened);
+}
+
+/* Prefetches what the next step reads and this one does not: the next unit, where lanes are features, else the next tile. */
+static void prefetch_next(struct depthwise *d) {
+    struct contraction *c = d->c;
+    const struct conv *v = d->v;
+    struct lower *l = c->l;
+    uint32_t next = d->along - !d->planes;
+    struct index at = {.n = v->n + 2};
+    if (!d->prefetches || (d->along == 0 && !d->planes))
+        return;
     at.at[v->in_batch] = c->result[v->batch].at;
-    int64_t bits;
-    bool always = !guard.i || (kir_is_const(l->k, guard, &bits) && bits);
-    if (!always)
-        kir_if(l->k, guard);
-    multiply_line(d, t, &at, lanes);
-    if (!always)
-        kir_close(l->k);
-    lower_close(l, opened + 1);
+    at.at[v->in_feature] = lower_mul(l, lower_div(l, c->result[v->feature].at, v->features / v->groups), v->channels);
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct conv_dim *w = &v->dim[i];
+        if (w->base > 1)
+            return;
+        at.at[w->in] = lower_add(l, lower_mul(l, c->result[w->axis].at, w->stride), kir_i64(l->k, -w->low));
+    }
+    kir_val first = contract_input(c, &at);
+    const struct conv_dim *w = &v->dim[next], *along = &v->dim[d->along];
+    int64_t step = d->input.steps.position[next], other = d->input.steps.position[d->along];
+    int64_t rows = w->stride * (d->planes ? d->tiles.size : 1), columns = d->planes ? 1 : along->stride * d->tiles.size;
+    int64_t from = (w->window - 1) * w->dilation + 1 + (rows - w->stride);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t q = 0; q < columns; q++)
+            contract_prefetch(c, first, (from + r) * step + q * other);
 }
 
 /* A tile: products, then the epilogue. */
-static void tile(struct depthwise *d, kir_val first, bool inside, kir_val begin, kir_val count) {
+static void tile(struct depthwise *d, struct place *t) {
     struct contraction *c = d->c;
     struct lower *l = c->l;
-    struct axis *along = &c->result[d->v->dim[d->along].axis], *lanes = &c->result[lane_axis(d)];
-    if (d->planes)
-        lanes->at = lower_add(l, begin, kir_loop_to(l->k, KIR_VECTOR, count, (uint32_t)d->lanes));
-    struct place t = {first, kir_reg(l->k, contract_zero(c), d->tile), inside};
-    along->at = first;
-    multiply(d, &t);
-    kir_val r = kir_loop(l->k, KIR_UNROLLED, d->tile, 0);
-    along->at = lower_add(l, first, r);
-    contract_finish(c, kir_get_reg(l->k, t.reg, r));
-    lower_close(l, 1 + d->planes);
+    struct axis *along = &c->result[d->tiles.axis], *lanes = &c->result[d->columns.axis];
+    along->at = t->first;
+    lanes->at = t->begin;
+    prefetch_next(d);
+    lanes->at = lower_add(l, t->begin, kir_loop_to(l->k, KIR_VECTOR, t->count, (uint32_t)d->lanes));
+    t->reg = kir_reg(l->k, contract_zero(c), d->tiles.size);
+    multiply(d, t);
+    kir_val r = kir_loop(l->k, KIR_UNROLLED, d->tiles.size, 0);
+    along->at = lower_add(l, t->first, r);
+    contract_finish(c, kir_get_reg(l->k, t->reg, r));
+    lower_close(l, 2);
 }
 
-/* All tiles of a line: the first and the last ones at constant positions where windows leave the input there. */
-static void tiles(struct depthwise *d, kir_val begin, kir_val count) {
+/* The parts of a line that are computed in one way: the ends are copies at constant positions. */
+struct segment {
+    int64_t begin, end;
+    bool inside;
+};
+static void find_segments(const struct line *n, struct segment out[3]) {
+    out[0] = (struct segment){0, n->before, false};
+    out[1] = (struct segment){n->before, n->after, true};
+    out[2] = (struct segment){n->after, n->n, false};
+}
+
+/* Opens a loop over a segment; where its part begins. */
+static kir_val open_segment(struct lower *l, const struct line *n, const struct segment *s) {
+    kir_val i = lower_add(l, kir_loop(l->k, KIR_SERIAL, s->end - s->begin, 0), kir_i64(l->k, s->begin));
+    return contract_tile_begin(l, i, n->all, n->size);
+}
+
+/* All columns of a tile. */
+static void columns(struct depthwise *d, struct place *t) {
     struct lower *l = d->c->l;
-    const struct conv_dim *w = &d->v->dim[d->along];
-    int64_t before = 0, after = d->tiles; /* tiles [before, after) are inside */
-    bool clean = w->base == 1;
-    while (clean && before < d->tiles && before * d->tile * w->stride < w->low)
-        before++;
-    while (clean && after > before &&
-           (after == d->tiles ? w->out - d->tile : (after - 1) * d->tile) * w->stride + (d->tile - 1) * w->stride +
-                   (w->window - 1) * w->dilation - w->low >=
-               w->size)
-        after--;
-    if (!clean || before > 1 || d->tiles - after > 1) { /* windows much larger than tiles: guards at all of them */
-        kir_val i = kir_loop(l->k, KIR_SERIAL, d->tiles, 0);
-        tile(d, contract_tile_begin(l, i, w->out, d->tile), false, begin, count);
-        kir_close(l->k);
+    struct segment s[3];
+    if (!d->planes || d->parts > 1) {
+        tile(d, t);
         return;
     }
-    if (before)
-        tile(d, kir_i64(l->k, 0), false, begin, count);
-    if (after > before) {
-        kir_val i = lower_add(l, kir_loop(l->k, KIR_SERIAL, after - before, 0), kir_i64(l->k, before));
-        tile(d, contract_tile_begin(l, i, w->out, d->tile), true, begin, count);
+    find_segments(&d->columns, s);
+    t->count = kir_i64(l->k, d->columns.size);
+    for (int i = 0; i < 3; i++) {
+        if (s[i].begin == s[i].end)
+            continue;
+        t->begin = open_segment(l, &d->columns, &s[i]);
+        t->within = s[i].inside;
+        tile(d, t);
         kir_close(l->k);
     }
-    if (after < d->tiles && (before == 0 || d->tiles > 1))
-        tile(d, kir_i64(l->k, w->out - d->tile), false, begin, count);
+}
+
+/* All tiles. */
+static void tiles(struct depthwise *d, struct place *t) {
+    struct segment s[3];
+    find_segments(&d->tiles, s);
+    for (int i = 0; i < 3; i++) {
+        if (s[i].begin == s[i].end)
+            continue;
+        t->first = open_segment(d->c->l, &d->tiles, &s[i]);
+        t->inside = s[i].inside;
+        columns(d, t);
+        kir_close(d->c->l->k);
+    }
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------ */
@@ -241,8 +322,23 @@ static int64_t ceil_of(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
 
-/* The size of tiles: as many registers as there are less those for operands, with the least products computed twice. */
-static bool find_tile(struct depthwise *d) {
+/* The parts of a spatial dimension, the last of which may overlap the one before. More than one part that leaves the input at
+   an end is of windows much larger than parts: then all are taken for such. */
+static struct line line_of(const struct conv_dim *w, int64_t size) {
+    int64_t n = ceil_of(w->out, size), reach = (size - 1) * w->stride + (w->window - 1) * w->dilation - w->low;
+    struct line line = {w->axis, w->out, size, n, 0, n};
+    while (line.before < n && line.before * size * w->stride < w->low)
+        line.before++;
+    while (line.after > line.before &&
+           (line.after == n ? w->out - size : (line.after - 1) * size) * w->stride + reach >= w->size)
+        line.after--;
+    if (w->base > 1 || line.before > 1 || n - line.after > 1)
+        line.before = line.after = n;
+    return line;
+}
+
+/* Tiles: as many positions as there are registers less those for operands, with the least products computed twice. */
+static bool find_tiles(struct depthwise *d) {
     const struct conv_dim *w = &d->v->dim[d->along];
     int64_t most = (int64_t)d->c->l->target->vector_registers - w->window - 2, best = 0;
     most = most > DEPTHWISE_TILE ? DEPTHWISE_TILE : most < 4 ? 4 : most;
@@ -252,21 +348,46 @@ static bool find_tile(struct depthwise *d) {
     for (int64_t t = 1; t <= most; t++)
         if (best == 0 || ceil_of(w->out, t) * (t + 1) <= ceil_of(w->out, best) * (best + 1))
             best = t;
-    d->tile = best;
-    d->tiles = best ? ceil_of(w->out, best) : 0;
+    if (best)
+        d->tiles = line_of(w, best);
     return best > 0;
 }
 
-/* Units of a block and parts of the lanes, for about `wanted` tasks. Vectors of features are divided among tasks first; but a
-   core has its own units, which it computed in the step before, and the L2 cache holds a block's units of all features. */
-static void divide(struct depthwise *d, int64_t wanted) {
+/* Columns: vectors of a plane; of features as many vectors as share cache lines. */
+static void find_columns(struct depthwise *d) {
     const struct contraction *c = d->c;
     const struct target *t = c->l->target;
-    int64_t units = d->units.size, blocks = wanted, size = c->result[lane_axis(d)].size, most = ceil_of(size, d->lanes);
+    if (d->planes) {
+        const struct conv_dim *w = &d->v->dim[d->v->n - 1];
+        d->columns = line_of(w, d->lanes < w->out ? d->lanes : w->out);
+        return;
+    }
+    int64_t size = c->result[d->v->feature].size, line = t->line_bytes / (kir_type_bits(c->acc) / 8);
+    line = t->block_threads || line < d->lanes ? d->lanes : line;
+    d->columns = (struct line){d->v->feature, size, line, ceil_of(size, line), 0, 0};
+}
+
+/* Columns of a part, `most` or as few as half of them, with which the cores are done soonest. */
+static int64_t even_part(int64_t columns, int64_t most, int64_t blocks, int64_t cores) {
+    int64_t best = most, least = INT64_MAX;
+    for (int64_t part = most; part > most / 2; part--) {
+        int64_t time = ceil_of(blocks * ceil_of(columns, part), cores) * part;
+        if (time < least) {
+            least = time;
+            best = part;
+        }
+    }
+    return best;
+}
+
+/* Units of a block and columns of a part, for about `wanted` tasks. Columns of features are divided among tasks first; but a
+   core has its own units, which it computed in the step before, and the L2 cache holds a block's units of all features. */
+static void divide(struct depthwise *d, double bytes, int64_t wanted) {
+    const struct contraction *c = d->c;
+    const struct target *t = c->l->target;
+    int64_t units = d->units.size, blocks = wanted, most = d->columns.n;
     if (!d->planes) {
-        double elements = (double)ir_val_count(c->l->m, ir_operand(c->l->m, c->op, 0)) +
-                          (double)ir_val_count(c->l->m, ir_result(c->l->m, c->op, 0));
-        double far = elements * (kir_type_bits(c->acc) / 8) / (double)t->l2_bytes;
+        double far = bytes / (double)t->l2_bytes;
         int64_t rows = units / DEPTHWISE_UNITS;
         blocks = rows < t->cores ? rows : t->cores;
         blocks = blocks > wanted ? wanted : blocks;
@@ -278,16 +399,17 @@ static void divide(struct depthwise *d, int64_t wanted) {
     blocks = ceil_of(units, d->block);
     d->parts = wanted > blocks ? ceil_of(wanted, blocks) : 1;
     d->parts = d->parts > most ? most : d->parts;
-    d->part = ceil_of(most, d->parts) * d->lanes;
-    d->parts = ceil_of(size, d->part);
+    d->part = even_part(most, ceil_of(most, d->parts), blocks, t->cores ? t->cores : 1);
+    d->parts = ceil_of(most, d->part);
 }
 
 static bool find(struct depthwise *d) {
     struct contraction *c = d->c;
     const struct conv *v = d->v;
     const struct target *target = c->l->target;
-    int64_t vector = contract_vector(c), lines = 1;
+    int64_t lines = 1;
     double work = (double)ir_val_count(c->l->m, ir_result(c->l->m, c->op, 0));
+    double elements = work + (double)ir_val_count(c->l->m, ir_operand(c->l->m, c->op, 0));
     for (uint32_t i = 0; i < c->nsum; i++)
         lines *= c->sum[i].size;
     if (c->l->native || c->l->kernel->strict || !kir_is_float(c->acc) || v->n == 0 || v->batch_groups > 1 || v->groups < 2 ||
@@ -300,10 +422,11 @@ static bool find(struct depthwise *d) {
     if (d->planes && (v->n < 2 || !is_last(c, v->dim[v->n - 1].axis)))
         return false;
     d->along = v->n - 1 - d->planes;
-    if (!find_tile(d))
+    if (!find_tiles(d))
         return false;
     contract_find_input(c, &d->input);
-    d->lanes = vector;
+    d->lanes = contract_vector(c);
+    find_columns(d);
     d->packed = !d->planes && !(c->is_load[1] && c->result[v->feature].stride[1] == 1);
     d->units.size = 1;
     contract_add_axis(c, &d->units, v->batch);
@@ -314,7 +437,10 @@ static bool find(struct depthwise *d) {
         contract_add_axis(c, &d->units, v->feature);
     int64_t wanted = 2 * target->cores > target->tasks ? 2 * target->cores : target->tasks;
     wanted = work * (double)lines < (double)target->parallel_ops ? 1 : wanted;
-    divide(d, wanted);
+    double bytes = elements * (kir_type_bits(c->acc) / 8);
+    divide(d, bytes, wanted);
+    d->prefetches = d->input.plain && !target->block_threads && (d->planes || v->dim[d->along].stride == 1) &&
+             bytes > DEPTHWISE_FAR * (double)(target->cores ? target->cores : 1) * (double)target->l2_bytes;
     return true;
 }
 
@@ -325,17 +451,20 @@ bool contract_depthwise(struct contraction *c) {
         return false;
     if (d.packed)
         pack_weights(&d);
+    const struct line *n = &d.columns;
     int64_t dims[] = {ceil_of(d.units.size, d.block), d.parts};
+    struct place t = {.within = !d.planes};
+    bool outer = !d.planes || d.parts > 1; /* else a tile takes all columns before the next one is begun */
     kir_val at[2];
     lower_grid_nd(l, dims, 2, at);
-    kir_val first = lower_mul(l, at[0], d.block), begin = lower_mul(l, at[1], d.part);
-    kir_val count = lower_extent(l, begin, d.part, c->result[lane_axis(&d)].size), lane = begin;
-    if (!d.planes)
-        lane = lower_add(l, begin, kir_loop_to(l->k, KIR_VECTOR, count, (uint32_t)d.lanes));
-    kir_val unit = lower_add(l, first, kir_loop_to(l->k, KIR_SERIAL, lower_extent(l, first, d.block, d.units.size), 0));
+    if (outer) {
+        kir_val column = lower_chunk_loop(l, lower_mul(l, at[1], d.part), d.part, n->n, KIR_SERIAL, 0);
+        t.begin = d.planes ? contract_tile_begin(l, column, n->all, n->size) : lower_mul(l, column, n->size);
+        t.count = d.planes ? kir_i64(l->k, n->size) : lower_extent(l, t.begin, n->size, n->all);
+    }
+    kir_val unit = lower_chunk_loop(l, lower_mul(l, at[0], d.block), d.block, d.units.size, KIR_SERIAL, 0);
     contract_set(c, &d.units, unit);
-    c->result[lane_axis(&d)].at = lane;
-    tiles(&d, begin, count);
-    lower_close(l, 2 + !d.planes);
+    tiles(&d, &t);
+    lower_close(l, 2 + outer);
     return true;
 }

@@ -135,6 +135,12 @@ static const struct {
      "      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 40 : i64}\n"
      "      : (tensor<1x14x70x40xf32>, tensor<3x3x1x40xf32>) -> tensor<1x14x70x40xf32>\n"
      "  return %c : tensor<1x14x70x40xf32>\n}\n", true},
+    {"depthwise convolution, channels first",
+     "func.func @main(%a: tensor<1x6x75x70xf32>, %b: tensor<6x1x3x3xf32>) -> tensor<1x6x38x35xf32> {\n"
+     "  %c = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],\n"
+     "      window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 6 : i64}\n"
+     "      : (tensor<1x6x75x70xf32>, tensor<6x1x3x3xf32>) -> tensor<1x6x38x35xf32>\n"
+     "  return %c : tensor<1x6x38x35xf32>\n}\n", true},
     {"rows",
      "func.func @main(%a: tensor<3x1500xf32>) -> tensor<3xf32> {\n"
      "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"

@@ -821,3 +821,297 @@ func.func @small_groups_planes() {
   check.expect_eq_const %sum, dense<-5245> : tensor<i32>
   return
 }
+
+// -----
+
+func.func @depthwise_planes_rows_of_7() {
+  %xm = stablehlo.constant dense<7> : tensor<2352xi32>
+  %xd = stablehlo.constant dense<13> : tensor<2352xi32>
+  %xo = stablehlo.constant dense<6> : tensor<2352xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<2352xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<2352xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<2352xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<2352xi32>
+  %xc = stablehlo.convert %xs : (tensor<2352xi32>) -> tensor<2352xf32>
+  %x = stablehlo.reshape %xc : (tensor<2352xf32>) -> tensor<2x24x7x7xf32>
+  %wm = stablehlo.constant dense<5> : tensor<216xi32>
+  %wd = stablehlo.constant dense<11> : tensor<216xi32>
+  %wo = stablehlo.constant dense<5> : tensor<216xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<216xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<216xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<216xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<216xi32>
+  %wc = stablehlo.convert %ws : (tensor<216xi32>) -> tensor<216xf32>
+  %w = stablehlo.reshape %wc : (tensor<216xf32>) -> tensor<24x1x3x3xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<2x24x7x7xf32>, tensor<24x1x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 24 : i64}
+      : (tensor<2x24x7x7xf32>, tensor<24x1x3x3xf32>) -> tensor<2x24x7x7xf32>
+  %hm = stablehlo.constant dense<3> : tensor<2352xi32>
+  %hd = stablehlo.constant dense<19> : tensor<2352xi32>
+  %ho = stablehlo.constant dense<9> : tensor<2352xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<2352xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<2352xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<2352xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<2352xi32>
+  %h = stablehlo.reshape %hs : (tensor<2352xi32>) -> tensor<2x24x7x7xi32>
+  %yi = stablehlo.convert %y0 : (tensor<2x24x7x7xf32>) -> tensor<2x24x7x7xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<2x24x7x7xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<2x24x7x7xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<19022> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_planes_rows_of_7_stride() {
+  %xm = stablehlo.constant dense<7> : tensor<7840xi32>
+  %xd = stablehlo.constant dense<13> : tensor<7840xi32>
+  %xo = stablehlo.constant dense<6> : tensor<7840xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<7840xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<7840xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<7840xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<7840xi32>
+  %xc = stablehlo.convert %xs : (tensor<7840xi32>) -> tensor<7840xf32>
+  %x = stablehlo.reshape %xc : (tensor<7840xf32>) -> tensor<1x40x14x14xf32>
+  %wm = stablehlo.constant dense<5> : tensor<360xi32>
+  %wd = stablehlo.constant dense<11> : tensor<360xi32>
+  %wo = stablehlo.constant dense<5> : tensor<360xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<360xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<360xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<360xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<360xi32>
+  %wc = stablehlo.convert %ws : (tensor<360xi32>) -> tensor<360xf32>
+  %w = stablehlo.reshape %wc : (tensor<360xf32>) -> tensor<40x1x3x3xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x40x14x14xf32>, tensor<40x1x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {stride = [2, 2], pad = [[1, 0], [1, 0]]} {batch_group_count = 1 : i64, feature_group_count = 40 : i64}
+      : (tensor<1x40x14x14xf32>, tensor<40x1x3x3xf32>) -> tensor<1x40x7x7xf32>
+  %hm = stablehlo.constant dense<3> : tensor<1960xi32>
+  %hd = stablehlo.constant dense<19> : tensor<1960xi32>
+  %ho = stablehlo.constant dense<9> : tensor<1960xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<1960xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<1960xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<1960xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<1960xi32>
+  %h = stablehlo.reshape %hs : (tensor<1960xi32>) -> tensor<1x40x7x7xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x40x7x7xf32>) -> tensor<1x40x7x7xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x40x7x7xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x40x7x7xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-5930> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_planes_rows_of_14() {
+  %xm = stablehlo.constant dense<7> : tensor<2352xi32>
+  %xd = stablehlo.constant dense<13> : tensor<2352xi32>
+  %xo = stablehlo.constant dense<6> : tensor<2352xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<2352xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<2352xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<2352xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<2352xi32>
+  %xc = stablehlo.convert %xs : (tensor<2352xi32>) -> tensor<2352xf32>
+  %x = stablehlo.reshape %xc : (tensor<2352xf32>) -> tensor<1x12x14x14xf32>
+  %wm = stablehlo.constant dense<5> : tensor<108xi32>
+  %wd = stablehlo.constant dense<11> : tensor<108xi32>
+  %wo = stablehlo.constant dense<5> : tensor<108xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<108xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<108xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<108xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<108xi32>
+  %wc = stablehlo.convert %ws : (tensor<108xi32>) -> tensor<108xf32>
+  %w = stablehlo.reshape %wc : (tensor<108xf32>) -> tensor<12x1x3x3xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x12x14x14xf32>, tensor<12x1x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 12 : i64}
+      : (tensor<1x12x14x14xf32>, tensor<12x1x3x3xf32>) -> tensor<1x12x14x14xf32>
+  %hm = stablehlo.constant dense<3> : tensor<2352xi32>
+  %hd = stablehlo.constant dense<19> : tensor<2352xi32>
+  %ho = stablehlo.constant dense<9> : tensor<2352xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<2352xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<2352xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<2352xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<2352xi32>
+  %h = stablehlo.reshape %hs : (tensor<2352xi32>) -> tensor<1x12x14x14xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x12x14x14xf32>) -> tensor<1x12x14x14xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x12x14x14xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x12x14x14xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-2214> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_planes_rows_of_23() {
+  %xm = stablehlo.constant dense<7> : tensor<8910xi32>
+  %xd = stablehlo.constant dense<13> : tensor<8910xi32>
+  %xo = stablehlo.constant dense<6> : tensor<8910xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<8910xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<8910xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<8910xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<8910xi32>
+  %xc = stablehlo.convert %xs : (tensor<8910xi32>) -> tensor<8910xf32>
+  %x = stablehlo.reshape %xc : (tensor<8910xf32>) -> tensor<1x18x11x45xf32>
+  %wm = stablehlo.constant dense<5> : tensor<162xi32>
+  %wd = stablehlo.constant dense<11> : tensor<162xi32>
+  %wo = stablehlo.constant dense<5> : tensor<162xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<162xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<162xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<162xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<162xi32>
+  %wc = stablehlo.convert %ws : (tensor<162xi32>) -> tensor<162xf32>
+  %w = stablehlo.reshape %wc : (tensor<162xf32>) -> tensor<18x1x3x3xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x18x11x45xf32>, tensor<18x1x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 18 : i64}
+      : (tensor<1x18x11x45xf32>, tensor<18x1x3x3xf32>) -> tensor<1x18x6x23xf32>
+  %hm = stablehlo.constant dense<3> : tensor<2484xi32>
+  %hd = stablehlo.constant dense<19> : tensor<2484xi32>
+  %ho = stablehlo.constant dense<9> : tensor<2484xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<2484xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<2484xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<2484xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<2484xi32>
+  %h = stablehlo.reshape %hs : (tensor<2484xi32>) -> tensor<1x18x6x23xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x18x6x23xf32>) -> tensor<1x18x6x23xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x18x6x23xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x18x6x23xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-4766> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_planes_many_taps() {
+  %xm = stablehlo.constant dense<7> : tensor<2880xi32>
+  %xd = stablehlo.constant dense<13> : tensor<2880xi32>
+  %xo = stablehlo.constant dense<6> : tensor<2880xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<2880xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<2880xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<2880xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<2880xi32>
+  %xc = stablehlo.convert %xs : (tensor<2880xi32>) -> tensor<2880xf32>
+  %x = stablehlo.reshape %xc : (tensor<2880xf32>) -> tensor<1x16x6x30xf32>
+  %wm = stablehlo.constant dense<5> : tensor<176xi32>
+  %wd = stablehlo.constant dense<11> : tensor<176xi32>
+  %wo = stablehlo.constant dense<5> : tensor<176xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<176xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<176xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<176xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<176xi32>
+  %wc = stablehlo.convert %ws : (tensor<176xi32>) -> tensor<176xf32>
+  %w = stablehlo.reshape %wc : (tensor<176xf32>) -> tensor<16x1x1x11xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x16x6x30xf32>, tensor<16x1x1x11xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {pad = [[0, 0], [5, 5]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
+      : (tensor<1x16x6x30xf32>, tensor<16x1x1x11xf32>) -> tensor<1x16x6x30xf32>
+  %hm = stablehlo.constant dense<3> : tensor<2880xi32>
+  %hd = stablehlo.constant dense<19> : tensor<2880xi32>
+  %ho = stablehlo.constant dense<9> : tensor<2880xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<2880xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<2880xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<2880xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<2880xi32>
+  %h = stablehlo.reshape %hs : (tensor<2880xi32>) -> tensor<1x16x6x30xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x16x6x30xf32>) -> tensor<1x16x6x30xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x16x6x30xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x16x6x30xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-2432> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_planes_dilated() {
+  %xm = stablehlo.constant dense<7> : tensor<6480xi32>
+  %xd = stablehlo.constant dense<13> : tensor<6480xi32>
+  %xo = stablehlo.constant dense<6> : tensor<6480xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<6480xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<6480xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<6480xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<6480xi32>
+  %xc = stablehlo.convert %xs : (tensor<6480xi32>) -> tensor<6480xf32>
+  %x = stablehlo.reshape %xc : (tensor<6480xf32>) -> tensor<1x18x9x40xf32>
+  %wm = stablehlo.constant dense<5> : tensor<324xi32>
+  %wd = stablehlo.constant dense<11> : tensor<324xi32>
+  %wo = stablehlo.constant dense<5> : tensor<324xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<324xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<324xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<324xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<324xi32>
+  %wc = stablehlo.convert %ws : (tensor<324xi32>) -> tensor<324xf32>
+  %w = stablehlo.reshape %wc : (tensor<324xf32>) -> tensor<18x2x3x3xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x18x9x40xf32>, tensor<18x2x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {stride = [1, 3], pad = [[2, 2], [4, 3]], rhs_dilate = [2, 3]} {batch_group_count = 1 : i64, feature_group_count = 9 : i64}
+      : (tensor<1x18x9x40xf32>, tensor<18x2x3x3xf32>) -> tensor<1x18x9x14xf32>
+  %hm = stablehlo.constant dense<3> : tensor<2268xi32>
+  %hd = stablehlo.constant dense<19> : tensor<2268xi32>
+  %ho = stablehlo.constant dense<9> : tensor<2268xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<2268xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<2268xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<2268xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<2268xi32>
+  %h = stablehlo.reshape %hs : (tensor<2268xi32>) -> tensor<1x18x9x14xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x18x9x14xf32>) -> tensor<1x18x9x14xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x18x9x14xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x18x9x14xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<3419> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_planes_large() {
+  %xm = stablehlo.constant dense<7> : tensor<54400xi32>
+  %xd = stablehlo.constant dense<13> : tensor<54400xi32>
+  %xo = stablehlo.constant dense<6> : tensor<54400xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<54400xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<54400xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<54400xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<54400xi32>
+  %xc = stablehlo.convert %xs : (tensor<54400xi32>) -> tensor<54400xf32>
+  %x = stablehlo.reshape %xc : (tensor<54400xf32>) -> tensor<1x2x160x170xf32>
+  %wm = stablehlo.constant dense<5> : tensor<18xi32>
+  %wd = stablehlo.constant dense<11> : tensor<18xi32>
+  %wo = stablehlo.constant dense<5> : tensor<18xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<18xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<18xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<18xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<18xi32>
+  %wc = stablehlo.convert %ws : (tensor<18xi32>) -> tensor<18xf32>
+  %w = stablehlo.reshape %wc : (tensor<18xf32>) -> tensor<2x1x3x3xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x2x160x170xf32>, tensor<2x1x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64}
+      : (tensor<1x2x160x170xf32>, tensor<2x1x3x3xf32>) -> tensor<1x2x160x170xf32>
+  %hm = stablehlo.constant dense<3> : tensor<54400xi32>
+  %hd = stablehlo.constant dense<19> : tensor<54400xi32>
+  %ho = stablehlo.constant dense<9> : tensor<54400xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<54400xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<54400xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<54400xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<54400xi32>
+  %h = stablehlo.reshape %hs : (tensor<54400xi32>) -> tensor<1x2x160x170xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x2x160x170xf32>) -> tensor<1x2x160x170xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x2x160x170xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x2x160x170xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-63> : tensor<i32>
+  return
+}
