@@ -191,11 +191,11 @@ int cli_partition(hilo_client *client, hilo_module *module, const char *entry, i
 /* What is divided into how many parts, of a program that it made. */
 void cli_partition_text(hilo_module *module, struct strbuf *out);
 
-/* Writes a file, which is either complete or as it was before; standard output when `path` is NULL. */
+/* Writes a file, which is either complete or as it was before; standard output when `path` is NULL or "-". */
 int cli_write(const char *path, const struct strbuf *bytes);
 
 /* Writes a program as a portable artifact of that version of StableHLO, "1.9.0", or the newest when it is NULL; to
-   standard output when `path` is NULL. */
+   standard output when `path` is NULL or "-". */
 int cli_emit_bytecode(hilo_client *client, const hilo_module *module, const char *version, const char *path);
 
 /* The same as HLO text, from level 2 on with the kernels of that level as fusions, which changes the module. */

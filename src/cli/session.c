@@ -141,7 +141,7 @@ int cli_write(const char *path, const struct strbuf *bytes) {
     struct str text = {bytes->p ? bytes->p : "", bytes->n};
     if (bytes->failed)
         return cli_error(CLI_ENVIRONMENT, "out of memory");
-    if (!path) {
+    if (!path || strcmp(path, "-") == 0) {
         fwrite(text.p, 1, text.n, stdout);
         return CLI_OK; /* main() reports what could not be written */
     }

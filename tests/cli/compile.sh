@@ -10,6 +10,9 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 MLIR
 exits 0 compile add.mlir --emit plan
 says 'plan of'
+exits 0 compile add.mlir --emit plan -o -
+says 'plan of'
+[ ! -e ./- ] && pass || fail 'a file was written'
 exits 0 compile add.mlir --emit stablehlo -o out.mlir
 exits 0 run out.mlir --input 2xf32=1,2
 says '[2.0, 4.0]'
