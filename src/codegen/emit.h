@@ -92,6 +92,7 @@ struct emit {
     LLVMBasicBlockRef before; /* ends with the jump into it: values from outside become vectors there */
     kir_block vector_body;
     LLVMValueRef mask; /* of the lanes that run; NULL = all */
+    const uint32_t *order; /* lane order[i] is at place i of vectors, and lane i at place order[i]; NULL: all are in order */
 
     /* thread blocks of a GPU */
     bool blocks;             /* the target is one */
@@ -187,6 +188,8 @@ LLVMValueRef emit_scalar(struct emit *e, kir_val v); /* not VARYING; LINEAR: of 
 LLVMValueRef emit_scalar32(struct emit *e, kir_val v); /* of an i64 that fits */
 LLVMValueRef emit_lanes(struct emit *e, kir_val v);  /* in a VECTOR loop: as a vector */
 void emit_lanes_here(struct emit *e, kir_val v);     /* makes the vector of a value, where it is defined */
+/* A vector with its lanes in order as one of the loop's, and back. */
+LLVMValueRef emit_reorder(struct emit *e, LLVMValueRef v);
 /* Index arithmetic is i64, but what is known to fit 32 bits, by its range, is computed in lanes of 32: half the registers, and
    multiplications and quotients that processors have instructions for. */
 static inline bool emit_fits(const struct emit *e, kir_val v) {

@@ -130,7 +130,7 @@ enum mem_form {
     MEM_ANYWHERE
 };
 
-/* Where the lanes of an access are. */
+/* Where the lanes of an access are, in order, as is its mask. */
 struct mem_lanes {
     const struct kir_node *n;
     enum mem_form form;
@@ -210,7 +210,8 @@ static LLVMValueRef mem_pointers(struct emit *e, const struct kir_node *n) {
 static struct mem_lanes mem_lanes_of(struct emit *e, const struct kir_node *n, LLVMValueRef mask) {
     const struct emit_node *index = &e->nodes[n->arg[0].i];
     enum ir_dtype t = e->k->buffers.v[n->of].dtype;
-    struct mem_lanes m = {.n = n, .buffer = n->of, .width = e->width, .element = emit_memory_type(e, t), .mask = mask};
+    struct mem_lanes m = {.n = n, .buffer = n->of, .width = e->width, .element = emit_memory_type(e, t)};
+    m.mask = mask ? emit_reorder(e, mask) : NULL;
     m.vector = e->l->VectorType(m.element, m.width);
     m.bytes = ir_dtype_get(t)->bytes;
     m.align = m.each = mem_element_alignment(e, n->of);
@@ -252,23 +253,46 @@ static LLVMValueRef mem_load_by_hand(struct emit *e, const struct mem_lanes *m) 
     return all;
 }
 
-/* The elements that lanes read, out of two vectors of those from base + `begin` and from base + `last` on; other lanes are
-   undefined. */
+/* The elements that lanes read, in the order of the loop's lanes, out of two vectors of those from base + `begin` and from base
+   + `last` on; other lanes are undefined. */
 static LLVMValueRef mem_pick(struct emit *e, const struct mem_lanes *m, LLVMValueRef low, LLVMValueRef high, int64_t begin,
                              int64_t last) {
     uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
     int64_t width = m->width;
     for (int64_t i = 0; i < width; i++) {
-        int64_t at = m->stride * i - begin;
+        int64_t at = m->stride * (e->order ? e->order[i] : i) - begin;
         from[i] = at < 0 || at >= 2 * width ? 0 : (uint32_t)(at < width ? at : width + (at - (last - begin)));
     }
     return emit_shuffle(e, low, high, from, m->width);
 }
 
-/* A contiguous vector from base + `begin` on; masked, of its elements only those that lanes read. */
+/* Whether it is known for which lanes a mask holds: [*begin, *end). */
+static bool mem_known_lanes(struct emit *e, const struct mem_lanes *m, uint32_t *begin, uint32_t *end) {
+    const struct llvm *l = e->l;
+    *begin = *end = 0;
+    if (!l->IsConstant(m->mask))
+        return false;
+    for (uint32_t i = 0; i < m->width; i++) {
+        LLVMValueRef runs = l->BuildExtractElement(e->b, m->mask, emit_int(e, i), "");
+        if (!l->IsAConstantInt(runs))
+            return false;
+        if (!l->ConstIntGetSExtValue(runs))
+            continue;
+        if (*end > 0 && *end < i)
+            return false;
+        *begin = *end ? *begin : i;
+        *end = i + 1;
+    }
+    return true;
+}
+
+/* A contiguous vector from base + `begin` on; masked, of its elements only those that lanes read, unless all are between two
+   of these. */
 static LLVMValueRef mem_load_part(struct emit *e, const struct mem_lanes *m, int64_t begin) {
     LLVMValueRef p = mem_beyond(e, m->buffer, m->base, begin);
-    if (!m->mask)
+    uint32_t first, end;
+    bool known = m->mask && mem_known_lanes(e, m, &first, &end) && end > 0;
+    if (!m->mask || (known && m->stride * first <= begin && begin + m->width <= m->stride * (end - 1) + 1))
         return emit_load_plain(e, m->buffer, m->vector, p, m->each);
     uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
     for (uint32_t i = 0; i < m->width; i++) {
@@ -396,21 +420,6 @@ static void mem_store_vector(struct emit *e, const struct mem_lanes *m, LLVMValu
     l->PositionBuilderAtEnd(e->b, after);
 }
 
-/* For how many lanes the mask holds, if it is known and holds for none after these; else 0. */
-static uint32_t mem_first_lanes(struct emit *e, const struct mem_lanes *m) {
-    const struct llvm *l = e->l;
-    uint32_t n = 0;
-    bool ended = false;
-    for (uint32_t i = 0; i < m->width; i++) {
-        LLVMValueRef runs = l->IsConstant(m->mask) ? l->BuildExtractElement(e->b, m->mask, emit_int(e, i), "") : NULL;
-        if (!runs || !l->IsAConstantInt(runs) || (ended && l->ConstIntGetSExtValue(runs)))
-            return 0;
-        ended |= l->ConstIntGetSExtValue(runs) == 0;
-        n += !ended;
-    }
-    return n;
-}
-
 /* The first n lanes, in parts of powers of two: without mask registers, some processors take ten cycles and more for a masked
    store. */
 static void mem_store_first(struct emit *e, const struct mem_lanes *m, LLVMValueRef v, uint32_t n) {
@@ -432,11 +441,12 @@ static void mem_store_lanes(struct emit *e, const struct mem_lanes *m, LLVMValue
     const struct llvm *l = e->l;
     LLVMTypeRef overloads[] = {m->vector, m->pointers ? l->TypeOf(m->pointers) : e->ptr};
     LLVMValueRef align = l->ConstInt(e->i32, m->align, false);
-    uint32_t first = m->form == MEM_ROW && m->mask && !mem_avx512(e) ? mem_first_lanes(e, m) : 0;
+    uint32_t begin, end;
+    bool first = m->form == MEM_ROW && m->mask && !mem_avx512(e) && mem_known_lanes(e, m, &begin, &end) && begin == 0;
     if (m->form == MEM_ROW && !m->mask) {
         mem_store_vector(e, m, v);
     } else if (first) {
-        mem_store_first(e, m, v, first);
+        mem_store_first(e, m, v, end);
     } else if (m->form == MEM_ROW && mem_masks(e, m->bytes)) {
         LLVMValueRef args[] = {v, m->base, align, m->mask};
         emit_intrinsic(e, "llvm.masked.store", overloads, 2, args, 4);
@@ -476,10 +486,11 @@ static LLVMValueRef mem_load(struct emit *e, kir_val load, bool scalar, LLVMValu
         if (otherwise && m.form == MEM_EVERY_OTHER && otherwise == e->l->ConstNull(m.vector))
             return mem_load_lanes(e, &m); /* as other lanes are */
         if (otherwise && native && e->l->TypeOf(otherwise) == m.vector) {
-            m.instead = otherwise;
-            return mem_load_lanes(e, &m);
+            m.instead = emit_reorder(e, otherwise);
+            return emit_reorder(e, mem_load_lanes(e, &m));
         }
         raw = mem_load_lanes(e, &m);
+        raw = m.form == MEM_EVERY_OTHER ? raw : emit_reorder(e, raw);
     }
     LLVMValueRef v = emit_decode(e, t, raw);
     return otherwise ? emit_select(e, guard, v, otherwise) : v;
@@ -544,6 +555,7 @@ static void mem_store(struct emit *e, kir_val store, LLVMValueRef guard) {
     LLVMValueRef v = mem_encoded(e, t, n->arg[1], false);
     if (e->status != HILO_OK)
         return;
+    v = emit_reorder(e, v);
     if (group) {
         v = emit_group_join(e, n, group, v, &m.pointers);
         if (!v)

@@ -1,7 +1,11 @@
 /* VECTOR loops: which values differ between lanes, the main loop and its tail, reductions.
  *
  * All full steps run without a mask. What remains is one step with a mask, or, where the processor would have to split a masked
- * access, a scalar loop. */
+ * access, a scalar loop.
+ *
+ * Every second element of two vectors of AVX2 is picked within their halves by one instruction, and then put in order across
+ * them by another one, of which some processors begin one in a cycle. So a loop with more such loads than others and stores has
+ * its lanes in the order of the first. */
 #include "codegen/emit.h"
 
 #include "kir/node.h"
@@ -199,11 +203,20 @@ LLVMValueRef emit_scalar32(struct emit *e, kir_val v) {
     return en->narrow && en->value && e->blocks ? en->value : emit_cast(e, LLVMTrunc, emit_scalar(e, v), e->i32);
 }
 
+/* The lane at place i. */
+static uint32_t vector_lane(const struct emit *e, uint32_t i) {
+    return e->order ? e->order[i] : i;
+}
+
+LLVMValueRef emit_reorder(struct emit *e, LLVMValueRef v) {
+    return e->order ? emit_shuffle(e, v, e->l->GetPoison(e->l->TypeOf(v)), e->order, e->width) : v;
+}
+
 /* base + <0, stride, 2 · stride …>, each `every` times */
 static LLVMValueRef vector_linear(struct emit *e, LLVMValueRef base, int64_t stride, int64_t every) {
     LLVMValueRef *steps = ARENA_ARRAY(&e->arena, LLVMValueRef, e->width), all = emit_splat(e, base, e->width);
     for (uint32_t i = 0; i < e->width; i++)
-        steps[i] = e->l->ConstInt(e->l->TypeOf(base), (uint64_t)stride * (i / (uint64_t)every), true);
+        steps[i] = e->l->ConstInt(e->l->TypeOf(base), (uint64_t)stride * (vector_lane(e, i) / (uint64_t)every), true);
     return stride ? emit_bin(e, LLVMAdd, all, e->l->ConstVector(steps, e->width)) : all;
 }
 
@@ -418,7 +431,7 @@ static LLVMValueRef vector_mask(struct emit *e, LLVMValueRef n) {
     LLVMTypeRef t = narrow ? e->i8 : e->i32;
     LLVMValueRef *lanes = ARENA_ARRAY(&e->arena, LLVMValueRef, e->width);
     for (uint32_t i = 0; i < e->width; i++)
-        lanes[i] = e->l->ConstInt(t, i, false);
+        lanes[i] = e->l->ConstInt(t, vector_lane(e, i), false);
     LLVMValueRef all = emit_splat(e, emit_cast(e, LLVMTrunc, n, t), e->width);
     return emit_icmp(e, LLVMIntSLT, e->l->ConstVector(lanes, e->width), all);
 }
@@ -426,7 +439,7 @@ static LLVMValueRef vector_mask(struct emit *e, LLVMValueRef n) {
 static LLVMValueRef vector_const_mask(struct emit *e, int64_t n) {
     LLVMValueRef *lanes = ARENA_ARRAY(&e->arena, LLVMValueRef, e->width);
     for (uint32_t i = 0; i < e->width; i++)
-        lanes[i] = e->l->ConstInt(e->i1, i < n, false);
+        lanes[i] = e->l->ConstInt(e->i1, vector_lane(e, i) < n, false);
     return e->l->ConstVector(lanes, e->width);
 }
 
@@ -540,6 +553,42 @@ static void vector_single(struct emit *e, kir_val v, LLVMValueRef extent, const 
         reduce_end(e, changes, outside);
 }
 
+/* How many instructions fewer a block has with lanes in another order. False: it has an op that needs them in order. */
+static bool vector_weigh(const struct emit *e, kir_block b, int64_t times, int64_t *fewer) {
+    enum { UNKNOWN = 8 }; /* iterations */
+    const struct kir *k = e->k;
+    for (kir_val v = kir_block_get(k, b)->first; emit_is(v); v = kir_get(k, v)->next) {
+        const struct kir_node *n = kir_get(k, v);
+        enum kir_shape shape = kir_op_get((enum kir_op)n->op)->shape;
+        const struct emit_node *index = &e->nodes[n->arg[0].i];
+        if (n->op == KIR_STORE || (n->op == KIR_LOAD && e->nodes[v.i].class == EMIT_VARYING)) {
+            bool near = index->stride == 1 || (index->stride == 2 && n->op == KIR_LOAD);
+            bool linear = index->class == EMIT_LINEAR && index->every == 1;
+            if (!linear || !near || ir_dtype_get(k->buffers.v[n->of].dtype)->bytes != 4)
+                return false;
+            *fewer += index->stride == 2 ? times : -times;
+        } else if (n->op == KIR_ACC ? !kir_block_within(k, k->nodes.v[n->of].block, e->vector_body)
+                                    : shape == KIR_SHAPE_EFFECT && n->op != KIR_SET && n->op != KIR_PREFETCH) {
+            return false;
+        }
+        int64_t inside = n->op == KIR_LOOP && !emit_is(n->arg[0]) ? n->imm : n->op == KIR_IF ? 1 : UNKNOWN, all;
+        if (!n->body.i)
+            continue;
+        if (__builtin_mul_overflow(times, inside, &all) || all > INT32_MAX || !vector_weigh(e, n->body, all, fewer) ||
+            (n->other.i && !vector_weigh(e, n->other, all, fewer)))
+            return false;
+    }
+    return true;
+}
+
+/* The order of lanes of the loop that is open. */
+static const uint32_t *vector_order(const struct emit *e) {
+    static const uint32_t picked[] = {0, 1, 4, 5, 2, 3, 6, 7};
+    int64_t fewer = 0;
+    bool halves = e->t->isa == TARGET_X86_64 && e->t->vector_bytes == 32 && e->width == sizeof picked / sizeof *picked;
+    return halves && vector_weigh(e, e->vector_body, 1, &fewer) && fewer > 0 ? picked : NULL;
+}
+
 /* Whether the sums of a loop take half of the vector registers or more. */
 static bool vector_is_full(const struct emit *e, const struct kir_node *loop) {
     int64_t bits = 0;
@@ -588,6 +637,7 @@ void emit_vector_loop(struct emit *e, kir_val v) {
     e->l->PositionBuilderAtEnd(e->b, first);
     e->width = n->width;
     e->vector_body = n->body;
+    e->order = vector_order(e);
     e->stamp++;
     reduce_begin(e, n->body, masked);
     if (extent)
@@ -596,6 +646,7 @@ void emit_vector_loop(struct emit *e, kir_val v) {
         vector_const(e, v, n->imm, masked, changes);
     e->width = 0;
     e->mask = NULL;
+    e->order = NULL;
     if (e->status == HILO_OK)
         reduce_end(e, changes, outside);
     if (clears)
