@@ -711,17 +711,16 @@ static void dot_bytes(struct matvec *v, const struct place *p, const struct byte
         out[i] = kir_fma(v->c->l->k, high[i], kir_float(v->c->l->k, KIR_F32, 65536), out[i]);
 }
 
-/* Words from one prefetch of a line to the next. */
-static int64_t prefetch_step(const struct matvec *v) {
-    int64_t words = v->c->l->target->line_bytes / 4;
-    return words > v->lanes ? words : v->lanes;
+/* The first lane of an iteration. */
+static kir_val first_lane(struct matvec *v, const struct place *p, kir_val iteration) {
+    return lower_add(v->c->l, lower_mul(v->c->l, iteration, v->lanes), p->lane);
 }
 
 /* Loads a lane of the line that is set, and takes its words apart. */
 static void load_line(struct matvec *v, const struct place *p, struct line_bytes *out) {
     struct lower *l = v->c->l;
     int64_t bits = 32 / v->unit, masks = v->unit / 4;
-    kir_val lane = lower_add(l, lower_mul(l, p->iteration, v->lanes), p->lane);
+    kir_val lane = first_lane(v, p, p->iteration);
     struct parts parts[MATVEC_WORDS];
     for (int64_t j = 0; j < v->words; j++) /* one after another, so that they are loaded together */
         (void)find_word(v, lane, j, &parts[j]);
@@ -756,14 +755,17 @@ static void multiply_lanes(struct matvec *v, const struct place *p, const struct
     }
 }
 
-/* Prefetches what the line that is set has further on: the words of an iteration, scales and offsets. */
-static void prefetch_ahead(struct matvec *v, const struct place *p) {
+/* Prefetches what an iteration from `lane` on reads of the line that is set: words, scales and offsets. Lines of a file may
+   begin anywhere in a cache line; `whole`: also the cache line in which the words end then, which no other prefetch takes. */
+static void prefetch_iteration(struct matvec *v, kir_val lane, bool whole) {
     struct lower *l = v->c->l;
-    kir_val lane = lower_add(l, lower_mul(l, p->iteration, v->lanes), p->lane);
+    int64_t line = l->target->line_bytes / 4, words = v->lanes * v->words;
     struct parts parts;
-    (void)find_word(v, lower_add(l, lane, kir_i64(l->k, v->prefetch / v->words)), 0, &parts);
-    for (int64_t i = 0; i < v->lanes * v->words; i += prefetch_step(v))
+    (void)find_word(v, lane, 0, &parts);
+    for (int64_t i = 0; i < words; i += line > v->lanes ? line : v->lanes)
         contract_prefetch(v->c, parts.word, i);
+    if (whole)
+        contract_prefetch(v->c, parts.word, words - 1);
     const kir_val others[] = {parts.scale, parts.offset};
     for (int i = 0; i < 2; i++) {
         kir_val load = others[i].i ? contract_load(l->k, others[i]) : others[i];
@@ -777,6 +779,7 @@ static void multiply_bytes(struct matvec *v, kir_val first, const struct place *
     struct contraction *c = v->c;
     struct kir *k = c->l->k;
     struct bytes b = {.nrows = v->at_once, .reg = sums};
+    kir_val far = lower_add(c->l, first_lane(v, p, p->iteration), kir_i64(k, v->prefetch / v->words));
     for (int64_t i = 0; i < v->at_once; i++)
         b.row[i] = row_of_place(v, p, i);
     for (int64_t from = 0; from < v->tile; from += b.nlines) {
@@ -785,7 +788,7 @@ static void multiply_bytes(struct matvec *v, kir_val first, const struct place *
             c->result[v->lines].at = line_of_tile(v, first, from + r);
             load_line(v, p, &b.line[r]);
             if (ahead && v->prefetch)
-                prefetch_ahead(v, p);
+                prefetch_iteration(v, far, false);
             for (int64_t i = 0; i < v->at_once; i++)
                 b.sum[r][i] = kir_i64(k, (from + r) * v->at_once + i);
         }
@@ -855,19 +858,14 @@ static void sum_rows(struct matvec *v, const struct line_block *b) {
     lower_close(l, 2);
 }
 
-/* Prefetches what the block reads next from a line: the next of its `count` iterations, at last the first one of the line of
-   the next block. The lines of a block are too many streams for hardware, whatever the target. */
-static void prefetch_next(struct matvec *v, const struct line_block *b, const struct place *p, int64_t count, kir_val load) {
+/* Prefetches what the block reads next from line `line`, which is set: the next of its `count` iterations, at last the first
+   one of the line of the next block. The lines of a block are too many streams for hardware, whatever the target. */
+static void prefetch_next(struct matvec *v, const struct line_block *b, const struct place *p, int64_t count, kir_val line) {
     struct lower *l = v->c->l;
-    int64_t iteration = v->lanes * v->words, words = v->size / v->unit;
-    kir_val last = kir_cmp(l->k, KIR_EQ, 0, p->iteration, kir_i64(l->k, count - 1));
-    int64_t to_next = b->size * words - (count - 1) * iteration;
-    kir_val ahead = kir_select(l->k, last, kir_i64(l->k, to_next), kir_i64(l->k, iteration));
-    const struct kir_node *n = kir_get(l->k, load);
-    uint32_t buffer = n->of;
-    kir_val at = lower_add(l, n->arg[0], ahead);
-    for (int64_t j = 0; j < iteration; j += prefetch_step(v))
-        kir_prefetch(l->k, buffer, lower_add(l, at, kir_i64(l->k, j)));
+    kir_val zero = kir_i64(l->k, 0), last = kir_cmp(l->k, KIR_EQ, 0, p->iteration, kir_i64(l->k, count - 1));
+    kir_val next = kir_select(l->k, last, zero, lower_add(l, p->iteration, kir_i64(l->k, 1)));
+    v->c->result[v->lines].at = lower_add(l, line, kir_select(l->k, last, kir_i64(l->k, b->size), zero));
+    prefetch_iteration(v, first_lane(v, p, next), true);
 }
 
 /* Rows whose sums are in memory together. */
@@ -906,10 +904,10 @@ static uint32_t sum_lanes(struct matvec *v, const struct line_block *b, const st
     kir_val first = lower_mul(l, kir_loop(k, KIR_SERIAL, b->size / v->tile, 0), v->tile);
     p.lane = kir_loop(k, KIR_VECTOR, lanes, (uint32_t)v->lanes);
     for (int64_t r = 0; r < v->tile; r++) {
-        c->result[v->lines].at = lower_add(l, b->first, lower_add(l, first, kir_i64(k, r)));
+        kir_val line = c->result[v->lines].at = lower_add(l, b->first, lower_add(l, first, kir_i64(k, r)));
         load_line(v, &p, &now.line[r]);
         if (lanes == v->lanes)
-            prefetch_next(v, b, &p, count, now.line[r].parts.word);
+            prefetch_next(v, b, &p, count, line);
     }
     int64_t parts = rows->size / MATVEC_PART, rest = rows->size % MATVEC_PART;
     if (parts) {
