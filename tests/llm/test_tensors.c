@@ -132,6 +132,18 @@ static void put_shard(const char *dir, const char *name, const char *tensor, flo
     assert_int_equal(llm_tensors_write(path, &t, 1, d.al, &d), HILO_OK);
 }
 
+/* Data begins at a multiple of 64 bytes of the file, however long the names are: after the length of the header, and that. */
+static void check_data_offset(const char *dir, const char *name) {
+    char path[256];
+    unsigned char length[8];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(fread(length, 1, sizeof length, f), sizeof length);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal((sizeof length + length[0] + 256u * length[1]) % 64, 0);
+}
+
 static hilo_status open_index(const char *dir, const char *index, struct llm_tensors *t, struct diag_list *d) {
     put_text(dir, "model.safetensors.index.json", index);
     diag_clear(d);
@@ -147,6 +159,8 @@ static void test_shards(void **state) {
     assert_non_null(mkdtemp(dir));
     put_shard(dir, "1.safetensors", "b\"\\", 1);
     put_shard(dir, "2.safetensors", "a", 2);
+    check_data_offset(dir, "1.safetensors");
+    check_data_offset(dir, "2.safetensors");
     static const char right[] = "{\"weight_map\":{\"b\\\"\\\\\":\"1.safetensors\",\"a\":\"2.safetensors\"}}";
     assert_int_equal(open_index(dir, right, &t, &d), HILO_OK);
     assert_int_equal(t.n, 2);
