@@ -755,23 +755,31 @@ static void multiply_lanes(struct matvec *v, const struct place *p, const struct
     }
 }
 
-/* Prefetches what an iteration from `lane` on reads of the line that is set: words, scales and offsets. Lines of a file may
-   begin anywhere in a cache line; `whole`: also the cache line in which the words end then, which no other prefetch takes. */
-static void prefetch_iteration(struct matvec *v, kir_val lane, bool whole) {
-    struct lower *l = v->c->l;
-    int64_t line = l->target->line_bytes / 4, words = v->lanes * v->words;
-    struct parts parts;
-    (void)find_word(v, lane, 0, &parts);
-    for (int64_t i = 0; i < words; i += line > v->lanes ? line : v->lanes)
-        contract_prefetch(v->c, parts.word, i);
-    if (whole)
-        contract_prefetch(v->c, parts.word, words - 1);
-    const kir_val others[] = {parts.scale, parts.offset};
+/* Prefetches the scale and the offset of a word. */
+static void prefetch_scales(struct matvec *v, const struct parts *parts) {
+    const kir_val scales[] = {parts->scale, parts->offset};
     for (int i = 0; i < 2; i++) {
-        kir_val load = others[i].i ? contract_load(l->k, others[i]) : others[i];
+        kir_val load = scales[i].i ? contract_load(v->c->l->k, scales[i]) : scales[i];
         if (load.i)
             contract_prefetch(v->c, load, 0);
     }
+}
+
+/* Prefetches what an iteration from `lane` on reads of the line that is set: words, scales and offsets. Lines of a file may
+   begin anywhere in a cache line; `whole`: also the cache lines in which they end then, which no other prefetch takes. */
+static void prefetch_iteration(struct matvec *v, kir_val lane, bool whole) {
+    struct lower *l = v->c->l;
+    int64_t line = l->target->line_bytes / 4;
+    struct parts parts;
+    (void)find_word(v, lane, 0, &parts);
+    for (int64_t i = 0; i < v->lanes * v->words; i += line > v->lanes ? line : v->lanes)
+        contract_prefetch(v->c, parts.word, i);
+    prefetch_scales(v, &parts);
+    if (!whole)
+        return;
+    (void)find_word(v, lower_add(l, lane, kir_i64(l->k, v->lanes - 1)), v->words - 1, &parts);
+    contract_prefetch(v->c, parts.word, 0);
+    prefetch_scales(v, &parts);
 }
 
 /* As multiply_words, by DOT4. */
