@@ -3,6 +3,8 @@
  * lanes along that (dot products). */
 #include "lower/contract.h"
 
+enum { SMALL_AHEAD = 48 }; /* lines of the sum that are prefetched: about 100 ns of a register tile's steps */
+
 static void open_sums(struct contraction *c, uint32_t but, uint32_t *opened) {
     for (uint32_t i = 0; i < c->nsum; i++)
         if (i != but) {
@@ -42,18 +44,35 @@ static uint32_t grid_order(const struct contraction *c, uint32_t p, uint32_t q, 
     return n;
 }
 
-/* How many partial sums hide the latency of multiply-add where a tile has few registers. Operands beyond the L1 cache are bound
-   by memory anyway. */
-static int64_t sum_parts(const struct contraction *c, int64_t registers) {
-    int64_t parts = 1, size = c->nsum ? c->sum[c->nsum - 1].size : 1;
+/* Whether the operands are larger than the L1 cache: products are bound by memory then. */
+static bool is_large(const struct contraction *c) {
     size_t bytes = 0, n;
     for (uint32_t i = 0; i < 2; i++)
         bytes += ir_type_bytes(ir_val_type(c->l->m, ir_operand(c->l->m, c->op, i)), &n) ? n : SIZE_MAX / 4;
-    if (c->l->kernel->strict || !kir_is_float(c->acc) || bytes > c->l->target->l1_bytes)
+    return bytes > c->l->target->l1_bytes;
+}
+
+/* How many partial sums hide the latency of multiply-add where a tile has few registers. */
+static int64_t sum_parts(const struct contraction *c, int64_t registers) {
+    int64_t parts = 1, size = c->nsum ? c->sum[c->nsum - 1].size : 1;
+    if (c->l->kernel->strict || !kir_is_float(c->acc) || is_large(c))
         return 1;
     while (2 * parts * registers <= c->l->target->fma_in_flight && parts < 4 && size % (2 * parts) == 0 && size > 2 * parts)
         parts *= 2;
     return parts;
+}
+
+/* Prefetches a later line of the operand that changes along the lanes, axis v, if each line is in another cache line: a tile
+   reads a part of each, in steps that hardware prefetchers do not follow from page to page. */
+static void prefetch_line(struct contraction *c, uint32_t v) {
+    const struct target *t = c->l->target;
+    uint32_t side = c->result[v].stride[0] == 1 ? 0 : 1;
+    if (c->nsum != 1 || c->result[v].stride[side] != 1 || c->sum[0].stride[side] <= 0 || t->block_threads || !is_large(c))
+        return;
+    struct kir *k = c->l->k;
+    kir_val load = contract_load(k, contract_factor(c, side));
+    if (load.i && c->sum[0].stride[side] * ir_dtype_get(k->buffers.v[kir_get(k, load)->of].dtype)->bytes >= t->line_bytes)
+        contract_prefetch(c, load, SMALL_AHEAD * c->sum[0].stride[side]);
 }
 
 void contract_result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
@@ -82,6 +101,7 @@ void contract_result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
         c->sum[c->nsum - 1].at = lower_add(l, lower_mul(l, step, t.parts), part);
         sums += 2;
     }
+    prefetch_line(c, v);
     contract_tile_multiply_add(c, &t, part);
     lower_close(l, sums);
     contract_tile_finish(c, &t);

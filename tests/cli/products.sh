@@ -193,4 +193,22 @@ END
 }
 [ "$(integers i8)" = 1 ] && pass || fail "integers of 16 and 8 bits are not multiplied as words"
 [ "$(integers i16)" = 0 ] && pass || fail "integers of 16 bits are added in 32 bits"
+
+# Few rows by a matrix that is contiguous along the result, in a batch: lines that a tile reads a part of are prefetched, 48 of
+# them ahead, unless they fit the L1 cache, or lie in one cache line.
+lines() { # LINES COLUMNS: prefetches of the kernel
+    cat >lines.mlir <<END
+func.func @main(%p: tensor<8x4x$1xf32>, %v: tensor<8x$1x$2xbf16>) -> tensor<8x4x$2xf32> {
+  %0 = stablehlo.convert %v : (tensor<8x$1x$2xbf16>) -> tensor<8x$1x$2xf32>
+  %1 = stablehlo.dot_general %p, %0, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+    : (tensor<8x4x$1xf32>, tensor<8x$1x$2xf32>) -> tensor<8x4x$2xf32>
+  return %1 : tensor<8x4x$2xf32>
+}
+END
+    exits 0 compile lines.mlir --emit kir --target-cpu x86-64-v3
+    grep -c prefetch out
+}
+[ "$(lines 256 64)" = 1 ] && grep -B 1 prefetch out | grep -q ', 3072$' && pass || fail "lines: not prefetched 48 ahead"
+[ "$(lines 12 64)" = 0 ] && pass || fail "lines in the L1 cache are prefetched"
+[ "$(lines 512 16)" = 0 ] && pass || fail "parts of a cache line are prefetched"
 finish
