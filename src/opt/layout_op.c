@@ -377,38 +377,17 @@ double layout_transpose_ns(const struct ir_module *m, const struct target *t, ir
 
 enum { LAYOUT_SCATTER = 32 }; /* multiply-adds, of vectors, in the time in which an element is stored by itself */
 
-bool layout_multiplies_planes(const struct ir_module *m, const struct target *t, ir_op op) {
-    ir_attr numbers = ir_prop(m, op, IR_CONVOLUTION_dimension_numbers);
-    double places = spatial_size(m, op, 2);
-    if (t->block_threads || ir_prop_i64(m, op, IR_CONVOLUTION_feature_group_count) != 1 || spatial_size(m, op, 1) != 1 ||
-        spatial_size(m, op, 0) != places || places < t->vector_bytes)
-        return false;
-    for (uint32_t which = 0; which <= 2; which += 2) {
-        ir_val v = which ? ir_result(m, op, 0) : ir_operand(m, op, 0);
-        size_t n;
-        const int64_t *dims = ir_field_dims(m, numbers, conv_fields[which][2], &n);
-        for (size_t i = 0; i < n; i++)
-            if (dims[i] != (int64_t)(2 + i))
-                return false;
-        if (!layout_plain(m, v) || ir_val_type(m, v)->dims[ir_field_i64(m, numbers, conv_fields[which][0])] != 1)
-            return false;
-    }
-    return layout_plain(m, ir_operand(m, op, 1));
-}
-
 /* A convolution whose features are not contiguous was measured to take about twice as long; half of that is for the operand and
    half for the result. Where it has no groups the window is packed, in which the order costs about half a transpose; and each
    element of a result of so many features that vectors are of them is stored by itself. */
 double layout_conv_ns(const struct ir_module *m, const struct target *t, ir_op op, uint32_t which) {
     double ns = opt_flops(m, op) / 2 / t->compute_rate / 2;
     int64_t order[IR_MAX_RANK];
-    if (ir_prop_i64(m, op, IR_CONVOLUTION_feature_group_count) == 1 && which == 1)
-        return layout_transpose_ns(m, t, ir_operand(m, op, 1)) / 2;
-    if (ir_prop_i64(m, op, IR_CONVOLUTION_feature_group_count) > 1 || t->block_threads)
+    if (ir_prop_i64(m, op, IR_CONVOLUTION_feature_group_count) > 1 || which == 0)
         return ns;
-    if (layout_multiplies_planes(m, t, op))
-        return 0; /* a product, which is as fast with lines of features and with planes as lines */
-    if (which == 0)
+    if (which == 1)
+        return layout_transpose_ns(m, t, ir_operand(m, op, 1)) / 2;
+    if (t->block_threads)
         return ns;
     ir_val v = ir_result(m, op, 0);
     layout_conv_order(m, op, 2, order);
