@@ -235,6 +235,8 @@ def _wrap(client: int, array: np.ndarray, dtype: int) -> int:
     dims = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
     if dtype == _c.TOKEN:
         _check(lib.hilo_buffer_create, client, dtype, dims, 0, ctypes.byref(pointer))
+    elif dtype in _c.NARROW:
+        _check(lib.hilo_buffer_from_host, client, dtype, dims, array.ndim, array.ctypes.data, None, ctypes.byref(pointer))
     else:
         _check(lib.hilo_buffer_wrap, client, dtype, dims, array.ndim, array.ctypes.data, None, None, ctypes.byref(pointer))
     return pointer.value

@@ -89,6 +89,7 @@ _FUNCTIONS = {
     "hilo_executable_output_type": (c_int, c_void_p, c_size_t, POINTER(Type)),
     "hilo_executable_input_name": (c_char_p, c_void_p, c_size_t),
     "hilo_executable_output_name": (c_char_p, c_void_p, c_size_t),
+    "hilo_buffer_from_host": (c_int, c_void_p, c_int, POINTER(c_int64), c_uint32, c_void_p, POINTER(c_int64), POINTER(c_void_p)),
     "hilo_buffer_wrap": (c_int, c_void_p, c_int, POINTER(c_int64), c_uint32, c_void_p, c_void_p, c_void_p, POINTER(c_void_p)),
     "hilo_buffer_create": (c_int, c_void_p, c_int, POINTER(c_int64), c_uint32, POINTER(c_void_p)),
     "hilo_buffer_release": (None, c_void_p),
@@ -105,7 +106,7 @@ TIERS = {"auto": 0, "baseline": 1, "optimised": 2}
 BACKENDS = {"auto": 0, "reference": 1, "interpreter": 2, "codegen": 3, "library": 4}
 TOKEN = 23
 
-# numpy's name (or ml_dtypes') of each element type, by hilo's number; both keep less than 8 bits in a byte.
+# numpy's name (or ml_dtypes') of each element type, by hilo's number.
 _NAMES = {
     1: "bool", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "uint8", 7: "uint16", 8: "uint32", 9: "uint64", 10: "float16",
     11: "float32", 12: "float64", 13: "bfloat16", 14: "complex64", 15: "complex128", 16: "float8_e5m2", 17: "float8_e4m3fn",
@@ -113,6 +114,9 @@ _NAMES = {
     26: "float8_e4m3", 27: "float8_e3m4", 28: "float8_e8m0fnu", 29: "float4_e2m1fn", 1000: "float6_e2m3fn",
     1001: "float6_e3m2fn",
 }
+
+# Those of less than 8 bits: both keep an element in a byte, but hilo's is extended to 8 bits, where ml_dtypes' upper bits are 0.
+NARROW = frozenset({21, 22, 24, 25, 29, 1000, 1001})
 
 
 def numpy_dtype(number: int) -> np.dtype:

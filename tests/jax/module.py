@@ -22,7 +22,6 @@ import numpy as np
 import hilo
 
 
-
 def refuses(what, kind, call, part):
     try:
         call()
@@ -36,6 +35,11 @@ AFFINE = """func.func @main(%x: tensor<3x4xf32> loc("x"), %b: tensor<4xf32>) -> 
   %1 = stablehlo.add %x, %0 : tensor<3x4xf32>
   %2 = stablehlo.compare GT, %1, %0 : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xi1>
   return %1, %2 : tensor<3x4xf32>, tensor<3x4xi1>
+}"""
+
+MINIMUM = """func.func @main(%x: tensor<2xi8>, %y: tensor<2xi8>) -> tensor<2xi8> {
+  %0 = stablehlo.minimum %x, %y : tensor<2xi8>
+  return %0 : tensor<2xi8>
 }"""
 
 
@@ -74,6 +78,11 @@ for number in hilo._library._NAMES:
     value = rng.integers(0, 2, (2, 3)).astype(dtype)
     back = hilo.compile(identity(name))(value)
     check(name, back.dtype == dtype and back.tobytes() == value.tobytes())
+    if name in ("i2", "i4"):
+        low, high = np.array([-2, 1]).astype(dtype), np.array([1, -1]).astype(dtype)
+        for backend in ("auto", "reference"):
+            least = hilo.compile(MINIMUM.replace("i8", name), backend=backend)(low, high).astype(np.int8)
+            check(f"{backend}: negative numbers of {name}", least.tolist() == [-2, -1])
 check("a scalar", hilo.compile(identity("f64", ""))(2.5) == 2.5)
 check("an empty array", hilo.compile(identity("f32", "0x3x"))(np.zeros((0, 3), np.float32)).shape == (0, 3))
 token = "func.func @main(%t: !stablehlo.token, %x: tensor<i32>) -> (!stablehlo.token, tensor<i32>) " \
