@@ -69,9 +69,14 @@ static int run(hilo_client *client, int first, int here) {
     return good;
 }
 
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER; /* the devices of a node fail in threads of their own */
+
 static void on_log(void *user, hilo_log_level level, const char *message) {
-    if (level == HILO_LOG_ERROR)
-        snprintf(user, TEXT, "%s", message);
+    if (level != HILO_LOG_ERROR)
+        return;
+    pthread_mutex_lock(&log_lock);
+    snprintf(user, TEXT, "%s", message);
+    pthread_mutex_unlock(&log_lock);
 }
 
 static void options(hilo_client_options *o, char text[TEXT]) {
