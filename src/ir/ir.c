@@ -142,6 +142,12 @@ const int64_t *ir_prop_i64s(const struct ir_module *m, ir_op op, enum ir_slot sl
     return ir_attr_as_i64s(m, ir_prop(m, op, slot), n);
 }
 
+int64_t ir_prop_i64_at(const struct ir_module *m, ir_op op, enum ir_slot slot, size_t i, int64_t absent) {
+    size_t n;
+    const int64_t *v = ir_prop_i64s(m, op, slot, &n);
+    return v && i < n ? v[i] : absent;
+}
+
 struct str ir_prop_str(const struct ir_module *m, ir_op op, enum ir_slot slot) {
     return ir_attr_as_str(m, ir_prop(m, op, slot));
 }

@@ -432,6 +432,8 @@ ir_attr ir_prop(const struct ir_module *m, ir_op op, enum ir_slot slot);
 /* Its integer, boolean or enum value; the table's default (else 0) when absent. */
 int64_t ir_prop_i64(const struct ir_module *m, ir_op op, enum ir_slot slot);
 const int64_t *ir_prop_i64s(const struct ir_module *m, ir_op op, enum ir_slot slot, size_t *n);
+/* Integer i of a list; `absent` where there is no list, or a shorter one. */
+int64_t ir_prop_i64_at(const struct ir_module *m, ir_op op, enum ir_slot slot, size_t i, int64_t absent);
 struct str ir_prop_str(const struct ir_module *m, ir_op op, enum ir_slot slot);
 /* Whether a value is defined in one of the op's regions, however deep. */
 bool ir_is_inside(const struct ir_module *m, ir_val v, ir_op op);

@@ -276,12 +276,6 @@ static int64_t stride_of(const struct ir_type_data *t, int64_t dim) {
     return (int64_t)lib_product(t->dims, (uint32_t)dim + 1, t->rank);
 }
 
-static int64_t conv_item(const struct ir_module *m, ir_op op, enum ir_slot slot, size_t i, int64_t missing) {
-    size_t n;
-    const int64_t *v = ir_prop_i64s(m, op, slot, &n);
-    return v && i < n ? v[i] : missing;
-}
-
 bool lib_match_convolution(const struct ir_module *m, ir_op op, struct lib_match *out) {
     if (ir_kind(m, op) != IR_CONVOLUTION || !lib_tensors(m, op))
         return false;
@@ -316,10 +310,10 @@ bool lib_match_convolution(const struct ir_module *m, ir_op op, struct lib_match
         v.dim[i] = (struct conv_dim){.in = x->dims[in[i]],
                                      .window = w->dims[window[i]],
                                      .out = y->dims[result[i]],
-                                     .stride = conv_item(m, op, IR_CONVOLUTION_window_strides, i, 1),
-                                     .low = conv_item(m, op, IR_CONVOLUTION_padding, 2 * i, 0),
-                                     .base = conv_item(m, op, IR_CONVOLUTION_lhs_dilation, i, 1),
-                                     .dilation = conv_item(m, op, IR_CONVOLUTION_rhs_dilation, i, 1),
+                                     .stride = ir_prop_i64_at(m, op, IR_CONVOLUTION_window_strides, i, 1),
+                                     .low = ir_prop_i64_at(m, op, IR_CONVOLUTION_padding, 2 * i, 0),
+                                     .base = ir_prop_i64_at(m, op, IR_CONVOLUTION_lhs_dilation, i, 1),
+                                     .dilation = ir_prop_i64_at(m, op, IR_CONVOLUTION_rhs_dilation, i, 1),
                                      .reverse = reverse->kind == IR_ATTR_DENSE_ARRAY && ((const char *)reverse->data)[i],
                                      .in_step = stride_of(x, in[i]),
                                      .w_step = stride_of(w, window[i]),

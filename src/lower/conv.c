@@ -3,12 +3,6 @@
 
 enum { INPUT_OPS = 4 }; /* operations that are cheap enough to be repeated for some windows */
 
-static int64_t nth(const struct ir_module *m, ir_op op, enum ir_slot slot, size_t i, int64_t missing) {
-    size_t n;
-    const int64_t *v = ir_prop_i64s(m, op, slot, &n);
-    return i < n ? v[i] : missing;
-}
-
 static bool is_reversed(const struct ir_module *m, ir_op op, size_t i) {
     const struct ir_attr_data *a = ir_attr_get(m, ir_prop(m, op, IR_CONVOLUTION_window_reversal));
     return a->kind == IR_ATTR_DENSE_ARRAY && i < a->n && ((const uint8_t *)a->data)[i];
@@ -39,10 +33,10 @@ void lower_conv_read(const struct ir_module *m, ir_op op, struct conv *out) {
         *d = (struct conv_dim){.axis = (uint32_t)result_dims[i],
                                .in = (uint32_t)input_dims[i],
                                .kernel = (uint32_t)kernel_dims[i],
-                               .stride = nth(m, op, IR_CONVOLUTION_window_strides, i, 1),
-                               .dilation = nth(m, op, IR_CONVOLUTION_rhs_dilation, i, 1),
-                               .low = nth(m, op, IR_CONVOLUTION_padding, 2 * i, 0),
-                               .base = nth(m, op, IR_CONVOLUTION_lhs_dilation, i, 1),
+                               .stride = ir_prop_i64_at(m, op, IR_CONVOLUTION_window_strides, i, 1),
+                               .dilation = ir_prop_i64_at(m, op, IR_CONVOLUTION_rhs_dilation, i, 1),
+                               .low = ir_prop_i64_at(m, op, IR_CONVOLUTION_padding, 2 * i, 0),
+                               .base = ir_prop_i64_at(m, op, IR_CONVOLUTION_lhs_dilation, i, 1),
                                .reversed = is_reversed(m, op, i)};
         d->out = result[d->axis];
         d->size = in[d->in];

@@ -4,22 +4,17 @@
 
 enum { WINDOW_UNROLLED = TORTURED(1, 32) /* windows of more elements are loops */ };
 
-static int64_t nth(const struct lower *l, ir_op op, enum ir_slot slot, size_t i, int64_t missing) {
-    size_t n;
-    const int64_t *v = ir_prop_i64s(l->m, op, slot, &n);
-    return i < n ? v[i] : missing;
-}
-
 static kir_val both(struct lower *l, kir_val a, kir_val b) {
     return a.i ? kir_op2(l->k, KIR_AND, 0, a, b) : b;
 }
 
 /* The operand's index under a tap of the window of dimension i; *guard: whether it is inside, none = always. */
 static kir_val place(struct lower *l, ir_op op, uint32_t i, kir_val at, kir_val tap, kir_val *guard) {
-    int64_t stride = nth(l, op, IR_REDUCE_WINDOW_window_strides, i, 1), low = nth(l, op, IR_REDUCE_WINDOW_padding, 2 * i, 0);
-    int64_t base = nth(l, op, IR_REDUCE_WINDOW_base_dilations, i, 1);
-    int64_t dilation = nth(l, op, IR_REDUCE_WINDOW_window_dilations, i, 1);
-    int64_t size = nth(l, op, IR_REDUCE_WINDOW_window_dimensions, i, 1);
+    int64_t stride = ir_prop_i64_at(l->m, op, IR_REDUCE_WINDOW_window_strides, i, 1);
+    int64_t low = ir_prop_i64_at(l->m, op, IR_REDUCE_WINDOW_padding, 2 * i, 0);
+    int64_t base = ir_prop_i64_at(l->m, op, IR_REDUCE_WINDOW_base_dilations, i, 1);
+    int64_t dilation = ir_prop_i64_at(l->m, op, IR_REDUCE_WINDOW_window_dilations, i, 1);
+    int64_t size = ir_prop_i64_at(l->m, op, IR_REDUCE_WINDOW_window_dimensions, i, 1);
     int64_t in = ir_val_type(l->m, ir_operand(l->m, op, 0))->dims[i], span = (in - 1) * base + 1;
     int64_t out = ir_val_type(l->m, ir_result(l->m, op, 0))->dims[i];
     kir_val p = lower_add(l, lower_mul(l, at, stride), lower_mul(l, tap, dilation));
@@ -63,10 +58,10 @@ struct elem elem_reduce_window(struct lower *l, ir_op op, uint32_t what, const s
         lower_unflatten(l, at->at[0], t->dims, t->rank, here.at);
     }
     for (uint32_t i = 0; i < t->rank; i++)
-        taps *= nth(l, op, IR_REDUCE_WINDOW_window_dimensions, i, 1);
+        taps *= ir_prop_i64_at(l->m, op, IR_REDUCE_WINDOW_window_dimensions, i, 1);
     for (uint32_t i = 0; i < t->rank; i++, opened++) {
         kir_val tap = kir_loop(l->k, taps <= WINDOW_UNROLLED ? KIR_UNROLLED : KIR_SERIAL,
-                               nth(l, op, IR_REDUCE_WINDOW_window_dimensions, i, 1), 0);
+                               ir_prop_i64_at(l->m, op, IR_REDUCE_WINDOW_window_dimensions, i, 1), 0);
         in.at[i] = place(l, op, i, here.at[i], tap, &guard);
     }
     args[1] = element(l, op, &in, guard, init);

@@ -42,12 +42,6 @@ struct phases {
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-static int64_t item(const struct rules *r, ir_op op, enum ir_slot slot, size_t i, int64_t missing) {
-    size_t n;
-    const int64_t *v = ir_prop_i64s(r->m, op, slot, &n);
-    return v && i < n ? v[i] : missing;
-}
-
 static int64_t gcd(int64_t a, int64_t b) {
     return b ? gcd(b, a % b) : a;
 }
@@ -93,11 +87,11 @@ static bool read_phases(struct rules *r, ir_op op, struct phases *x) {
         *d = (struct phase_dim){.in = in->dims[in_dims[i]],
                                 .window = w->dims[x->window_dims[i]],
                                 .out = x->result->dims[x->out_dims[i]],
-                                .stride = item(r, op, IR_CONVOLUTION_window_strides, i, 1),
-                                .low = item(r, op, IR_CONVOLUTION_padding, 2 * i, 0),
-                                .high = item(r, op, IR_CONVOLUTION_padding, 2 * i + 1, 0),
-                                .base = item(r, op, IR_CONVOLUTION_lhs_dilation, i, 1),
-                                .dilation = item(r, op, IR_CONVOLUTION_rhs_dilation, i, 1)};
+                                .stride = ir_prop_i64_at(r->m, op, IR_CONVOLUTION_window_strides, i, 1),
+                                .low = ir_prop_i64_at(r->m, op, IR_CONVOLUTION_padding, 2 * i, 0),
+                                .high = ir_prop_i64_at(r->m, op, IR_CONVOLUTION_padding, 2 * i + 1, 0),
+                                .base = ir_prop_i64_at(r->m, op, IR_CONVOLUTION_lhs_dilation, i, 1),
+                                .dilation = ir_prop_i64_at(r->m, op, IR_CONVOLUTION_rhs_dilation, i, 1)};
         int64_t limit = INT32_MAX;
         d->reversed = reverse->kind == IR_ATTR_DENSE_ARRAY && i < reverse->n && ((const char *)reverse->data)[i];
         dilated |= d->base > 1;
@@ -368,12 +362,12 @@ bool opt_rule_conv_pad(struct rules *r, ir_op op) {
     for (size_t i = 0; i < n; i++) {
         int64_t d = spatial[i];
         moved -= low[d] != 0 || high[d] != 0 || between[d] != 0;
-        base[i] = item(r, op, IR_CONVOLUTION_lhs_dilation, i, 1);
+        base[i] = ir_prop_i64_at(r->m, op, IR_CONVOLUTION_lhs_dilation, i, 1);
         if (rules_shape(r, rules_in(r, pad, 0))->dims[d] < 1 || (base[i] != 1 && (low[d] || high[d] || between[d])) ||
             __builtin_add_overflow(base[i], between[d], &base[i]))
             return false;
         for (size_t k = 2 * i; k < 2 * i + 2; k++) {
-            pads[k] = item(r, op, IR_CONVOLUTION_padding, k, 0);
+            pads[k] = ir_prop_i64_at(r->m, op, IR_CONVOLUTION_padding, k, 0);
             if (!add_padding(k == 2 * i ? low[d] : high[d], &pads[k]))
                 return false;
         }
@@ -418,8 +412,8 @@ bool opt_rule_window_pad(struct rules *r, ir_op op) {
     const int64_t *high = ir_prop_i64s(r->m, pad, IR_PAD_edge_padding_high, &rank);
     const int64_t *between = ir_prop_i64s(r->m, pad, IR_PAD_interior_padding, &rank);
     for (size_t i = 0; i < 2 * rank; i++) {
-        pads[i] = item(r, op, IR_REDUCE_WINDOW_padding, i, 0);
-        if (between[i / 2] || item(r, op, IR_REDUCE_WINDOW_base_dilations, i / 2, 1) != 1 ||
+        pads[i] = ir_prop_i64_at(r->m, op, IR_REDUCE_WINDOW_padding, i, 0);
+        if (between[i / 2] || ir_prop_i64_at(r->m, op, IR_REDUCE_WINDOW_base_dilations, i / 2, 1) != 1 ||
             rules_shape(r, rules_in(r, pad, 0))->dims[i / 2] < 1 || !add_padding((i & 1 ? high : low)[i / 2], &pads[i]))
             return false;
     }

@@ -30,21 +30,15 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-static int64_t item(const struct spmd *p, ir_op op, enum ir_slot slot, size_t i, int64_t absent) {
-    size_t n;
-    const int64_t *v = ir_prop_i64s(p->m, op, slot, &n);
-    return i < n ? v[i] : absent;
-}
-
 static bool read_slice(const struct spmd *p, ir_op op, uint32_t d, struct reading *r) {
-    r->low = -item(p, op, IR_SLICE_start_indices, d, 0);
-    r->stride = item(p, op, IR_SLICE_strides, d, 1);
+    r->low = -ir_prop_i64_at(p->m, op, IR_SLICE_start_indices, d, 0);
+    r->stride = ir_prop_i64_at(p->m, op, IR_SLICE_strides, d, 1);
     return true;
 }
 
 static bool read_pad(const struct spmd *p, ir_op op, uint32_t d, struct reading *r) {
-    r->low = item(p, op, IR_PAD_edge_padding_low, d, 0);
-    r->base = least(item(p, op, IR_PAD_interior_padding, d, 0), SIZES) + 1;
+    r->low = ir_prop_i64_at(p->m, op, IR_PAD_edge_padding_low, d, 0);
+    r->base = least(ir_prop_i64_at(p->m, op, IR_PAD_interior_padding, d, 0), SIZES) + 1;
     return true;
 }
 
@@ -57,11 +51,11 @@ static bool read_reverse(const struct spmd *p, ir_op op, uint32_t d, struct read
 }
 
 static bool read_reduce_window(const struct spmd *p, ir_op op, uint32_t d, struct reading *r) {
-    r->window = item(p, op, IR_REDUCE_WINDOW_window_dimensions, d, 1);
-    r->dilation = item(p, op, IR_REDUCE_WINDOW_window_dilations, d, 1);
-    r->stride = item(p, op, IR_REDUCE_WINDOW_window_strides, d, 1);
-    r->base = item(p, op, IR_REDUCE_WINDOW_base_dilations, d, 1);
-    r->low = item(p, op, IR_REDUCE_WINDOW_padding, 2 * (size_t)d, 0);
+    r->window = ir_prop_i64_at(p->m, op, IR_REDUCE_WINDOW_window_dimensions, d, 1);
+    r->dilation = ir_prop_i64_at(p->m, op, IR_REDUCE_WINDOW_window_dilations, d, 1);
+    r->stride = ir_prop_i64_at(p->m, op, IR_REDUCE_WINDOW_window_strides, d, 1);
+    r->base = ir_prop_i64_at(p->m, op, IR_REDUCE_WINDOW_base_dilations, d, 1);
+    r->low = ir_prop_i64_at(p->m, op, IR_REDUCE_WINDOW_padding, 2 * (size_t)d, 0);
     return true;
 }
 
@@ -83,10 +77,10 @@ static bool read_convolution(const struct spmd *p, ir_op op, uint32_t d, struct 
         return false;
     r->out = ir_field_dims(p->m, dims, IR_CONV_output_spatial_dimensions_F, &n)[i];
     r->kernel = ir_field_dims(p->m, dims, IR_CONV_kernel_spatial_dimensions_F, &n)[i];
-    r->dilation = item(p, op, IR_CONVOLUTION_rhs_dilation, i, 1);
-    r->stride = item(p, op, IR_CONVOLUTION_window_strides, i, 1);
-    r->base = item(p, op, IR_CONVOLUTION_lhs_dilation, i, 1);
-    r->low = item(p, op, IR_CONVOLUTION_padding, 2 * i, 0);
+    r->dilation = ir_prop_i64_at(p->m, op, IR_CONVOLUTION_rhs_dilation, i, 1);
+    r->stride = ir_prop_i64_at(p->m, op, IR_CONVOLUTION_window_strides, i, 1);
+    r->base = ir_prop_i64_at(p->m, op, IR_CONVOLUTION_lhs_dilation, i, 1);
+    r->low = ir_prop_i64_at(p->m, op, IR_CONVOLUTION_padding, 2 * i, 0);
     r->reversed = reversed->kind == IR_ATTR_DENSE_ARRAY && i < reversed->n && ((const char *)reversed->data)[i];
     return true;
 }
@@ -106,7 +100,7 @@ static void set_item(struct spmd *p, ir_op op, enum ir_slot slot, size_t i, int6
 static void set_padding(struct spmd *p, ir_op op, enum ir_slot slot, size_t n, size_t i, const struct halo *h) {
     int64_t items[2 * IR_MAX_RANK];
     for (size_t k = 0; k < 2 * n; k++)
-        items[k] = item(p, op, slot, k, 0);
+        items[k] = ir_prop_i64_at(p->m, op, slot, k, 0);
     items[2 * i] = h->low;
     items[2 * i + 1] = h->high;
     ir_set_prop(p->m, op, slot, ir_attr_dense_i64s(p->m, items, (int64_t[]){(int64_t)n, 2}, 2));
