@@ -156,11 +156,57 @@ static layout_id conv_layout(struct layout *l, ir_op op, uint32_t which, ir_val 
     return layout_conv_ns(m, &l->target, op, which) > layout_transpose_ns(m, &l->target, v) ? best : given;
 }
 
+static ir_op insert(struct layout *l, enum ir_op_kind kind, ir_val *in, uint32_t n, ir_type type, ir_op before) {
+    struct ir_module *m = l->o->m;
+    ir_op op = ir_op_new(m, kind, in, n, &type, 1, 0);
+    const struct ir_op_data *x = ir_op_get(m, before);
+    ir_set_loc(m, op, x->loc, x->line, x->col);
+    ir_insert_before(m, before, op);
+    return op;
+}
+
+/* A convolution that multiplies planes becomes the product of its window, a matrix of features, and the planes as lines. */
+static void rewrite_product(struct layout *l, ir_op op) {
+    struct ir_module *m = l->o->m;
+    ir_attr numbers = ir_prop(m, op, IR_CONVOLUTION_dimension_numbers), none = ir_attr_i64s(m, NULL, 0);
+    ir_val in[2], result = ir_result(m, op, 0), window = ir_operand(m, op, 1);
+    int64_t from = ir_field_i64(m, numbers, IR_CONV_kernel_input_feature_dimension_F);
+    int64_t to = ir_field_i64(m, numbers, IR_CONV_kernel_output_feature_dimension_F);
+    int64_t channels = ir_val_type(m, window)->dims[from], features = ir_val_type(m, window)->dims[to], summed = from > to;
+    int64_t places = (int64_t)ir_val_count(m, result) / features;
+    int64_t dims[3][2] = {{summed ? features : channels, summed ? channels : features}, {channels, places}, {features, places}};
+    for (uint32_t i = 0; i < 2; i++) {
+        set_operand(l, op, i, 0);
+        in[1 - i] = ir_operand(m, op, i);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        ir_type matrix = ir_type_with_dims(m, ir_val_get(m, in[i])->type, dims[i], 2);
+        in[i] = ir_result(m, insert(l, IR_RESHAPE, &in[i], 1, matrix, op), 0);
+    }
+    ir_op dot = insert(l, IR_DOT_GENERAL, in, 2, ir_type_with_dims(m, ir_val_get(m, result)->type, dims[2], 2), op);
+    ir_attr sums[2] = {ir_attr_i64s(m, &summed, 1), ir_attr_i64s(m, (int64_t[]){0}, 1)};
+    ir_set_prop(m, dot, IR_DOT_GENERAL_dot_dimension_numbers,
+                ir_attr_struct(m, IR_STRUCT_DOT, (ir_attr[]){none, none, sums[0], sums[1]}));
+    const struct ir_attr_data *config = ir_attr_get(m, ir_prop(m, op, IR_CONVOLUTION_precision_config));
+    if (config->kind == IR_ATTR_ARRAY && config->n == 2)
+        ir_set_prop(m, dot, IR_DOT_GENERAL_precision_config,
+                    ir_attr_array(m, (ir_attr[]){config->items[1], config->items[0]}, 2));
+    ir_val product = ir_result(m, dot, 0);
+    ir_op shaped = insert(l, IR_RESHAPE, &product, 1, ir_val_get(m, result)->type, op);
+    opt_ids_set(&l->now, result.i, ir_result(m, shaped, 0).i);
+    ir_unlink(m, op);
+    l->o->changes++;
+}
+
 static void rewrite_conv(struct layout *l, ir_op op) {
     struct ir_module *m = l->o->m;
     ir_val v[3] = {ir_operand(m, op, 0), ir_operand(m, op, 1), ir_result(m, op, 0)};
     layout_id to[3];
     int64_t order[IR_MAX_RANK];
+    if (!layout_of(l, v[0]) && !layout_of(l, v[1]) && !layout_chosen(l, v[2]) && layout_multiplies_planes(m, &l->target, op)) {
+        rewrite_product(l, op);
+        return;
+    }
     for (uint32_t i = 0; i < 3; i++)
         to[i] = conv_layout(l, op, i, v[i], i < 2 ? layout_of(l, v[i]) : layout_chosen(l, v[i]));
     for (uint32_t i = 0; i < 3; i++) {

@@ -3,10 +3,11 @@
  * Values that ops of role LAYOUT_SAME and LAYOUT_PASS join have one layout: they are a class. What a class costs in a layout
  * are the transposes at its edges: of arguments and other values that come as they are, of what ops read that take no other
  * layout, and by its links, views whose operand is in another class. A convolution that reads or writes a class costs what it
- * takes longer in that layout, or a transpose if that is less. First a class tries the layouts that its convolutions ask for
- * together with all classes that its links lead to, each in the layout in which nothing is moved. Then class after class, those
- * with most at stake first, takes the cheapest of the layouts that its edges and links ask for, until none changes (iterated
- * conditional modes: Besag, "On the Statistical Analysis of Dirty Pictures", JRSS B 1986). */
+ * takes longer in that layout, or a transpose if that is less; one that may multiply planes is a link, since that depends on
+ * the layouts of both its operand and its result. First a class tries the layouts that its convolutions ask for together with
+ * all classes that its links lead to, each in the layout in which nothing is moved. Then class after class, those with most at
+ * stake first, takes the cheapest of the layouts that its edges and links ask for, until none changes (iterated conditional
+ * modes: Besag, "On the Statistical Analysis of Dirty Pictures", JRSS B 1986). */
 #include "opt/layout.h"
 
 #include <math.h>
@@ -32,7 +33,8 @@ struct layout_want {
     uint32_t which;
 };
 
-/* A view between classes, or an op of role LAYOUT_SAME in it that orders elements. It is in the lists of both. */
+/* A view between classes, a convolution that may multiply planes, or an op of role LAYOUT_SAME in a class that orders elements.
+   It is in the lists of both. */
 struct layout_link {
     uint32_t next[2]; /* in the list of the operand's class, of the result's */
     uint32_t of[2];   /* the classes; 0 = the layout of the type */
@@ -209,15 +211,28 @@ static void link_classes(struct layout *l, ir_op op, uint32_t from, uint32_t to)
     ARENA_PUSH(&l->o->scratch, &l->links, k);
 }
 
+/* What a convolution takes longer, or a transpose if that is less. */
+static double conv_ns(const struct layout *l, ir_op op, uint32_t which) {
+    const struct ir_module *m = l->o->m;
+    ir_val v = which < 2 ? ir_operand(m, op, which) : ir_result(m, op, 0);
+    return fmin(layout_conv_ns(m, &l->target, op, which), layout_transpose_ns(m, &l->target, v));
+}
+
+/* A convolution that may multiply planes does so where both the operand and the result keep their layouts. */
 static void conv_wants(struct layout *l, ir_op op) {
     struct ir_module *m = l->o->m;
     int64_t order[IR_MAX_RANK];
+    bool planes = layout_multiplies_planes(m, &l->target, op);
+    if (planes)
+        link_classes(l, op, layout_class_of(l, ir_operand(m, op, 0)), layout_class_of(l, ir_result(m, op, 0)));
     for (uint32_t which = 0; which < 3; which++) {
+        if (planes && which != 1)
+            continue;
         ir_val v = which < 2 ? ir_operand(m, op, which) : ir_result(m, op, 0);
         layout_conv_order(m, op, which, order);
         want(l, layout_class_of(l, v),
              (struct layout_want){.v = v, .order = layout_number(l, order, ir_val_type(m, v)->rank), .conv = op, .which = which,
-                                  .ns = fmin(layout_conv_ns(m, &l->target, op, which), layout_transpose_ns(m, &l->target, v))});
+                                  .ns = conv_ns(l, op, which)});
     }
 }
 
@@ -282,6 +297,12 @@ static layout_id layout_of(const struct layout *l, uint32_t class) {
     return class ? l->classes.v[class].layout : 0;
 }
 
+/* What a convolution that may multiply planes takes longer where it does not: no convolution does of features side by side. */
+static double planes_ns(const struct layout *l, ir_op op, const int64_t *from, const int64_t *to) {
+    return (layout_conv_fits(l->o->m, op, 0, from) ? 0 : conv_ns(l, op, 0)) +
+           (layout_conv_fits(l->o->m, op, 2, to) ? 0 : conv_ns(l, op, 2));
+}
+
 /* What is moved at a link. */
 static double link_ns(const struct layout *l, const struct layout_link *k, layout_id from, layout_id to) {
     const struct ir_module *m = l->o->m;
@@ -296,6 +317,8 @@ static double link_ns(const struct layout *l, const struct layout_link *k, layou
     if (layout_role(m, k->op) == LAYOUT_SAME)
         return 0;
     layout_order(l, to, b->rank, y);
+    if (layout_role(m, k->op) == LAYOUT_CONV)
+        return from || to ? planes_ns(l, k->op, x, y) : 0;
     if (layout_forward(m, k->op, x, z))
         return alike(b, y, z) ? 0 : layout_transpose_ns(m, &l->target, result);
     if (layout_backward(m, k->op, y, z)) /* a broadcast, which reads one element for many; or a reshape to a vector */
@@ -352,8 +375,13 @@ static layout_id linked_layout(struct layout *l, const struct layout_link *k, ui
     const struct ir_module *m = l->o->m;
     uint32_t ra = ir_val_type(m, ir_operand(m, k->op, 0))->rank, rb = ir_val_type(m, ir_result(m, k->op, 0))->rank;
     int64_t x[IR_MAX_RANK], y[IR_MAX_RANK];
-    if (layout_role(m, k->op) != LAYOUT_VIEW || k->of[0] == k->of[1])
+    enum layout_role role = layout_role(m, k->op);
+    if ((role != LAYOUT_VIEW && role != LAYOUT_CONV) || k->of[0] == k->of[1])
         return LAYOUT_NONE;
+    if (role == LAYOUT_CONV) {
+        layout_conv_order(m, k->op, k->of[0] == class ? 0 : 2, x);
+        return layout_of(l, k->of[k->of[0] == class]) ? layout_number(l, x, ra) : 0;
+    }
     if (k->of[0] == class) {
         layout_order(l, layout_of(l, k->of[1]), rb, y);
         return layout_backward(m, k->op, y, x) ? layout_number(l, x, ra) : LAYOUT_NONE;

@@ -350,6 +350,35 @@ bool layout_conv_fits(const struct ir_module *m, ir_op op, uint32_t which, const
            (which == 0 && order[last] == ir_field_i64(m, numbers, conv_fields[which][0]));
 }
 
+/* A list is absent, or has that value only. */
+static bool has_only(const struct ir_module *m, ir_op op, enum ir_slot slot, int64_t value) {
+    size_t n;
+    const int64_t *v = ir_prop_i64s(m, op, slot, &n);
+    for (size_t i = 0; v && i < n; i++)
+        if (v[i] != value)
+            return false;
+    return true;
+}
+
+bool layout_multiplies_planes(const struct ir_module *m, const struct target *t, ir_op op) {
+    ir_attr numbers = ir_prop(m, op, IR_CONVOLUTION_dimension_numbers);
+    if (t->block_threads || ir_prop_i64(m, op, IR_CONVOLUTION_feature_group_count) != 1 || spatial_size(m, op, 1) != 1 ||
+        spatial_size(m, op, 2) < t->vector_bytes || !has_only(m, op, IR_CONVOLUTION_window_strides, 1) ||
+        !has_only(m, op, IR_CONVOLUTION_lhs_dilation, 1) || !has_only(m, op, IR_CONVOLUTION_padding, 0))
+        return false;
+    for (uint32_t which = 0; which <= 2; which += 2) {
+        ir_val v = which ? ir_result(m, op, 0) : ir_operand(m, op, 0);
+        size_t n;
+        const int64_t *dims = ir_field_dims(m, numbers, conv_fields[which][2], &n);
+        for (size_t i = 0; i < n; i++)
+            if (dims[i] != (int64_t)(2 + i))
+                return false;
+        if (!layout_plain(m, v) || ir_val_type(m, v)->dims[ir_field_i64(m, numbers, conv_fields[which][0])] != 1)
+            return false;
+    }
+    return layout_plain(m, ir_operand(m, op, 1));
+}
+
 void layout_conv_set(struct ir_module *m, ir_op op, uint32_t which, const int64_t *order) {
     ir_attr numbers = ir_prop(m, op, IR_CONVOLUTION_dimension_numbers), parts[9];
     uint32_t rank = ir_val_type(m, ir_result(m, op, 0))->rank;

@@ -325,15 +325,72 @@ module {
 // -----
 // A convolution of few terms: storing its result element by element takes longer than a transpose.
 // RUN: --passes=layout,simplify,fold,dce
-func.func @few_terms(%x: tensor<1x16x48x48xf32>, %w: tensor<32x16x1x1xf32>) -> tensor<1x32x48x48xf32> {
-  %c = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x48x48xf32>, tensor<32x16x1x1xf32>) -> tensor<1x32x48x48xf32>
+func.func @few_terms(%x: tensor<1x16x96x96xf32>, %w: tensor<32x16x1x1xf32>) -> tensor<1x32x48x48xf32> {
+  %c = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x96x96xf32>, tensor<32x16x1x1xf32>) -> tensor<1x32x48x48xf32>
   return %c : tensor<1x32x48x48xf32>
 }
 // ----- expected
 module {
-  func.func @few_terms(%arg0: tensor<1x16x48x48xf32>, %arg1: tensor<32x16x1x1xf32>) -> tensor<1x32x48x48xf32> {
-    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, 0, 1, f], window = { } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x16x48x48xf32>, tensor<32x16x1x1xf32>) -> tensor<1x48x48x32xf32>
+  func.func @few_terms(%arg0: tensor<1x16x96x96xf32>, %arg1: tensor<32x16x1x1xf32>) -> tensor<1x32x48x48xf32> {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, 0, 1, f], window = {stride = [2, 2] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x16x96x96xf32>, tensor<32x16x1x1xf32>) -> tensor<1x48x48x32xf32>
     %1 = stablehlo.transpose %0, dims = [0, 3, 1, 2] : (tensor<1x48x48x32xf32>) -> tensor<1x32x48x48xf32>
     return %1 : tensor<1x32x48x48xf32>
+  }
+}
+// -----
+// 1x1 convolutions of planes that nothing else draws into another order are products.
+func.func @planes(%x: tensor<1x16x12x12xf32>, %w: tensor<24x16x1x1xf32>, %b: tensor<24xf32>) -> tensor<1x24x12x12xf32> {
+  %c = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision DEFAULT>]} : (tensor<1x16x12x12xf32>, tensor<24x16x1x1xf32>) -> tensor<1x24x12x12xf32>
+  %bb = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<24xf32>) -> tensor<1x24x12x12xf32>
+  %r = stablehlo.add %c, %bb : tensor<1x24x12x12xf32>
+  return %r : tensor<1x24x12x12xf32>
+}
+// ----- expected
+module {
+  func.func @planes(%arg0: tensor<1x16x12x12xf32>, %arg1: tensor<24x16x1x1xf32>, %arg2: tensor<24xf32>) -> tensor<1x24x12x12xf32> {
+    %0 = stablehlo.reshape %arg1 : (tensor<24x16x1x1xf32>) -> tensor<24x16xf32>
+    %1 = stablehlo.reshape %arg0 : (tensor<1x16x12x12xf32>) -> tensor<16x144xf32>
+    %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0], precision = [DEFAULT, HIGHEST] : (tensor<24x16xf32>, tensor<16x144xf32>) -> tensor<24x144xf32>
+    %3 = stablehlo.reshape %2 : (tensor<24x144xf32>) -> tensor<1x24x12x12xf32>
+    %4 = stablehlo.broadcast_in_dim %arg2, dims = [1] : (tensor<24xf32>) -> tensor<1x24x12x12xf32>
+    %5 = stablehlo.add %3, %4 : tensor<1x24x12x12xf32>
+    return %5 : tensor<1x24x12x12xf32>
+  }
+}
+// -----
+// Beside convolutions that are faster with features side by side, they are convolutions in that layout, too.
+func.func @bottleneck(%x: tensor<1x16x56x56xf32>, %w: tensor<96x16x1x1xf32>, %v: tensor<96x1x3x3xf32>, %u: tensor<24x96x1x1xf32>) -> tensor<1x24x56x56xf32> {
+  %a = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x56x56xf32>, tensor<96x16x1x1xf32>) -> tensor<1x96x56x56xf32>
+  %b = stablehlo.convolution(%a, %v) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 96 : i64} : (tensor<1x96x56x56xf32>, tensor<96x1x3x3xf32>) -> tensor<1x96x56x56xf32>
+  %c = stablehlo.convolution(%b, %u) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x96x56x56xf32>, tensor<24x96x1x1xf32>) -> tensor<1x24x56x56xf32>
+  return %c : tensor<1x24x56x56xf32>
+}
+// ----- expected
+module {
+  func.func @bottleneck(%arg0: tensor<1x16x56x56xf32>, %arg1: tensor<96x16x1x1xf32>, %arg2: tensor<96x1x3x3xf32>, %arg3: tensor<24x96x1x1xf32>) -> tensor<1x24x56x56xf32> {
+    %0 = stablehlo.transpose %arg0, dims = [0, 2, 3, 1] : (tensor<1x16x56x56xf32>) -> tensor<1x56x56x16xf32>
+    %1 = stablehlo.convolution(%0, %arg1) dim_numbers = [b, 0, 1, f]x[o, i, 0, 1]->[b, 0, 1, f], window = { } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x56x56x16xf32>, tensor<96x16x1x1xf32>) -> tensor<1x56x56x96xf32>
+    %2 = stablehlo.transpose %arg2, dims = [2, 3, 1, 0] : (tensor<96x1x3x3xf32>) -> tensor<3x3x1x96xf32>
+    %3 = stablehlo.convolution(%1, %2) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]] } {feature_group_count = 96 : i64, batch_group_count = 1 : i64} : (tensor<1x56x56x96xf32>, tensor<3x3x1x96xf32>) -> tensor<1x56x56x96xf32>
+    %4 = stablehlo.convolution(%3, %arg3) dim_numbers = [b, 0, 1, f]x[o, i, 0, 1]->[b, 0, 1, f], window = { } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x56x56x96xf32>, tensor<24x96x1x1xf32>) -> tensor<1x56x56x24xf32>
+    %5 = stablehlo.transpose %4, dims = [0, 3, 1, 2] : (tensor<1x56x56x24xf32>) -> tensor<1x24x56x56xf32>
+    return %5 : tensor<1x24x56x56xf32>
+  }
+}
+// -----
+// A window that padding shifts, or a stride that padding makes up for, multiplies other places than those of the result.
+func.func @shifted(%x: tensor<1x16x12x12xf32>, %w: tensor<24x16x1x1xf32>) -> (tensor<1x24x12x12xf32>, tensor<1x24x12x12xf32>) {
+  %a = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, -1], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x12x12xf32>, tensor<24x16x1x1xf32>) -> tensor<1x24x12x12xf32>
+  %b = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 1], pad = [[0, 11], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x12x12xf32>, tensor<24x16x1x1xf32>) -> tensor<1x24x12x12xf32>
+  return %a, %b : tensor<1x24x12x12xf32>, tensor<1x24x12x12xf32>
+}
+// ----- expected
+module {
+  func.func @shifted(%arg0: tensor<1x16x12x12xf32>, %arg1: tensor<24x16x1x1xf32>) -> (tensor<1x24x12x12xf32>, tensor<1x24x12x12xf32>) {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, 0, 1, f], window = {pad = [[1, -1], [0, 0]] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x16x12x12xf32>, tensor<24x16x1x1xf32>) -> tensor<1x12x12x24xf32>
+    %1 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, 0, 1, f], window = {stride = [2, 1], pad = [[0, 11], [0, 0]] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x16x12x12xf32>, tensor<24x16x1x1xf32>) -> tensor<1x12x12x24xf32>
+    %2 = stablehlo.transpose %0, dims = [0, 3, 1, 2] : (tensor<1x12x12x24xf32>) -> tensor<1x24x12x12xf32>
+    %3 = stablehlo.transpose %1, dims = [0, 3, 1, 2] : (tensor<1x12x12x24xf32>) -> tensor<1x24x12x12xf32>
+    return %2, %3 : tensor<1x24x12x12xf32>, tensor<1x24x12x12xf32>
   }
 }

@@ -1,0 +1,50 @@
+// 1x1 convolutions of one image in NCHW against products of its planes. All numbers are integers that f32 has exactly.
+
+// The places of the result are those of the image.
+func.func @planes() {
+  %n = stablehlo.iota dim = 0 : tensor<2304xf32>
+  %five = stablehlo.constant dense<5.0> : tensor<2304xf32>
+  %r = stablehlo.remainder %n, %five : tensor<2304xf32>
+  %x = stablehlo.reshape %r : (tensor<2304xf32>) -> tensor<1x16x12x12xf32>
+  %k = stablehlo.iota dim = 0 : tensor<384xf32>
+  %seven = stablehlo.constant dense<7.0> : tensor<384xf32>
+  %s = stablehlo.remainder %k, %seven : tensor<384xf32>
+  %w = stablehlo.reshape %s : (tensor<384xf32>) -> tensor<24x16x1x1xf32>
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x12x12xf32>, tensor<24x16x1x1xf32>) -> tensor<1x24x12x12xf32>
+  %a = stablehlo.reshape %s : (tensor<384xf32>) -> tensor<24x16xf32>
+  %b = stablehlo.reshape %r : (tensor<2304xf32>) -> tensor<16x144xf32>
+  %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<24x16xf32>, tensor<16x144xf32>) -> tensor<24x144xf32>
+  %1 = stablehlo.reshape %d : (tensor<24x144xf32>) -> tensor<1x24x12x12xf32>
+  check.expect_eq %0, %1 : tensor<1x24x12x12xf32>
+  return
+}
+
+// -----
+
+// Padding shifts the places by a row, or makes up for a stride; the result is as large as the image.
+func.func @other_places() {
+  %n = stablehlo.iota dim = 0 : tensor<2304xf32>
+  %five = stablehlo.constant dense<5.0> : tensor<2304xf32>
+  %r = stablehlo.remainder %n, %five : tensor<2304xf32>
+  %x = stablehlo.reshape %r : (tensor<2304xf32>) -> tensor<1x16x12x12xf32>
+  %k = stablehlo.iota dim = 0 : tensor<384xf32>
+  %seven = stablehlo.constant dense<7.0> : tensor<384xf32>
+  %s = stablehlo.remainder %k, %seven : tensor<384xf32>
+  %w = stablehlo.reshape %s : (tensor<384xf32>) -> tensor<24x16x1x1xf32>
+  %a = stablehlo.reshape %s : (tensor<384xf32>) -> tensor<24x16xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, -1], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x12x12xf32>, tensor<24x16x1x1xf32>) -> tensor<1x24x12x12xf32>
+  %p = stablehlo.pad %x, %zero, low = [0, 0, 1, 0], high = [0, 0, -1, 0], interior = [0, 0, 0, 0] : (tensor<1x16x12x12xf32>, tensor<f32>) -> tensor<1x16x12x12xf32>
+  %b = stablehlo.reshape %p : (tensor<1x16x12x12xf32>) -> tensor<16x144xf32>
+  %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<24x16xf32>, tensor<16x144xf32>) -> tensor<24x144xf32>
+  %1 = stablehlo.reshape %d : (tensor<24x144xf32>) -> tensor<1x24x12x12xf32>
+  check.expect_eq %0, %1 : tensor<1x24x12x12xf32>
+  %2 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 1], pad = [[0, 11], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x12x12xf32>, tensor<24x16x1x1xf32>) -> tensor<1x24x12x12xf32>
+  %q = stablehlo.pad %x, %zero, low = [0, 0, 0, 0], high = [0, 0, 11, 0], interior = [0, 0, 0, 0] : (tensor<1x16x12x12xf32>, tensor<f32>) -> tensor<1x16x23x12xf32>
+  %t = stablehlo.slice %q [0:1, 0:16, 0:23:2, 0:12] : (tensor<1x16x23x12xf32>) -> tensor<1x16x12x12xf32>
+  %e = stablehlo.reshape %t : (tensor<1x16x12x12xf32>) -> tensor<16x144xf32>
+  %f = stablehlo.dot_general %a, %e, contracting_dims = [1] x [0] : (tensor<24x16xf32>, tensor<16x144xf32>) -> tensor<24x144xf32>
+  %3 = stablehlo.reshape %f : (tensor<24x144xf32>) -> tensor<1x24x12x12xf32>
+  check.expect_eq %2, %3 : tensor<1x24x12x12xf32>
+  return
+}
