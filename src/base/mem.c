@@ -74,6 +74,7 @@ void arena_reset(struct arena *a) {
     arena_drop(a, a->head->next);
     a->head->next = NULL;
     a->at = (char *)(a->head + 1);
+    MEM_UNPOISON(a->at, (size_t)(a->end - a->at)); /* arrays that arena_grow moved */
 }
 
 _Noreturn void arena_exhausted(struct arena *a) {
