@@ -12,13 +12,6 @@ enum {
     LOOPS_SEARCH = 64 /* ops between an output and a transpose */
 };
 
-static int64_t total(const struct lower *l) {
-    int64_t n = 1;
-    for (uint32_t i = 0; i < l->kernel->rank; i++)
-        n *= l->kernel->dims[i];
-    return n;
-}
-
 /* Elements below which one thread computes all, and elements of a task where the domain is one line. */
 static int64_t task_elements(const struct lower *l) {
     return TORTURED(TORTURE_PART, l->target->parallel_ops / 4);
@@ -54,16 +47,6 @@ static bool is_flat(struct lower *l, ir_val v, size_t n, struct opt_sparse *seen
     return true;
 }
 
-static void store_outputs(struct lower *l, const struct index *domain) {
-    for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
-        ir_val v = l->kernel->outs.v[i];
-        struct index at = *domain;
-        if (!at.flat)
-            lower_project_index(l, ir_val_type(l->m, v), l->kernel->dims, domain->at, l->kernel->rank, &at);
-        lower_store(l, v, &at, lower_value(l, v, &at));
-    }
-}
-
 static void flat_loops(struct lower *l, int64_t n) {
     struct index at = {.flat = true, .n = 1};
     int64_t size = task_elements(l);
@@ -73,7 +56,7 @@ static void flat_loops(struct lower *l, int64_t n) {
         kir_val begin = lower_mul(l, lower_grid(l, (n + size - 1) / size), size);
         at.at[0] = lower_chunk_loop(l, begin, size, n, KIR_VECTOR, lanes(l));
     }
-    store_outputs(l, &at);
+    lower_store_outputs(l, &at);
     kir_close(l->k);
     if (n > size)
         kir_close(l->k);
@@ -160,7 +143,7 @@ static void store_rows(struct lower *l, const struct transposed *t, struct index
     for (int64_t i = 0; i < at_once; i++) {
         kir_val here = lower_add(l, row, kir_i64(l->k, i));
         lower_unflatten(l, here, dims + t->begin, t->other - t->begin + 1, at->at + t->begin);
-        store_outputs(l, at);
+        lower_store_outputs(l, at);
     }
     kir_close(l->k);
 }
@@ -233,7 +216,7 @@ static void nested_loops(struct lower *l) {
     }
     for (uint32_t i = 0; i < l->kernel->rank; i++)
         at.at[i] = kir_i64(l->k, 0);
-    bool parallel = total(l) > task_elements(l) || l->kernel->nested;
+    bool parallel = lower_count(l, 0, l->kernel->rank) > task_elements(l) || l->kernel->nested;
     int64_t grid = 1, line = dims[last], block = LOOPS_LINE_BLOCK, tasks = LOOPS_UNEVEN * l->target->tasks;
     uint32_t first = last; /* a line has the dimensions from `first` on: several where the last fills no register */
     while (!l->kernel->nested && first > 0 && line < lower_lanes(l, lower_bytes(l), 1))
@@ -264,13 +247,13 @@ static void nested_loops(struct lower *l) {
     kir_val lane = split_line ? lower_chunk_loop(l, begin, block, line, KIR_VECTOR, width)
                               : kir_loop(l->k, KIR_VECTOR, line, width);
     lower_unflatten(l, lane, dims + first, last - first + 1, at.at + first);
-    store_outputs(l, &at);
+    lower_store_outputs(l, &at);
     lower_close(l, opened + 1);
 }
 
 void lower_loops(struct lower *l) {
     struct opt_sparse seen = {.a = l->a};
-    size_t n = (size_t)total(l);
+    size_t n = (size_t)lower_count(l, 0, l->kernel->rank);
     bool flat = !l->kernel->nested;
     for (uint32_t i = 0; i < l->kernel->outs.n && flat; i++)
         flat = is_flat(l, l->kernel->outs.v[i], n, &seen);
@@ -278,7 +261,7 @@ void lower_loops(struct lower *l) {
         struct index at = {.n = l->kernel->rank};
         for (uint32_t i = 0; i < at.n; i++)
             at.at[i] = kir_i64(l->k, 0);
-        store_outputs(l, &at);
+        lower_store_outputs(l, &at);
     } else if (l->target->block_threads && n) {
         threads_map(l, flat);
     } else if (flat) {

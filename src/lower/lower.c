@@ -107,6 +107,13 @@ static uint32_t digits_of(struct lower *l, const int64_t *dims, const kir_val *a
     return last + 1;
 }
 
+int64_t lower_count(const struct lower *l, uint32_t from, uint32_t to) {
+    int64_t n = 1;
+    for (uint32_t i = from; i < to; i++)
+        n *= l->kernel->dims[i];
+    return n;
+}
+
 kir_val lower_linear(struct lower *l, const int64_t *dims, uint32_t rank, const struct index *at) {
     if (at->flat)
         return at->at[0];
@@ -305,6 +312,16 @@ void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem 
     i = lower_mul(l, i, 2);
     store_part(l, buffer, i, e.re);
     store_part(l, buffer, lower_add(l, i, kir_i64(l->k, 1)), e.im);
+}
+
+void lower_store_outputs(struct lower *l, const struct index *domain) {
+    for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
+        ir_val v = l->kernel->outs.v[i];
+        struct index at = *domain;
+        if (!at.flat)
+            lower_project_index(l, ir_val_type(l->m, v), l->kernel->dims, domain->at, l->kernel->rank, &at);
+        lower_store(l, v, &at, lower_value(l, v, &at));
+    }
 }
 
 /* ---- elements -------------------------------------------------------------------------------- */

@@ -123,6 +123,8 @@ void lower_define(struct lower *l, ir_val v, const struct index *at, struct elem
 struct elem lower_load(struct lower *l, ir_val v, const struct index *at);
 /* Stores an element of an output. */
 void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e);
+/* Computes and stores all outputs at an index of the domain. */
+void lower_store_outputs(struct lower *l, const struct index *domain);
 /* The parameter of a value; adds one with this role if there is none. */
 uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role);
 /* Whether a value is in memory when the kernel runs: defined outside, or stored by another kernel. */
@@ -170,6 +172,9 @@ enum kir_op lower_reducer(const struct ir_module *m, ir_op reduce);
 struct elem lower_reduce_result(struct lower *l, ir_op op, uint32_t i, struct elem reg);
 /* Computes a reduction at an index of its results by loops at the builder's position, and defines them. */
 void lower_reduce_inline(struct lower *l, ir_op op, const struct index *at);
+
+/* Elements of dimensions [from, to) of the kernel's domain. */
+int64_t lower_count(const struct lower *l, uint32_t from, uint32_t to);
 
 /* i64 index arithmetic; division is unsigned. */
 kir_val lower_add(struct lower *l, kir_val a, kir_val b);

@@ -69,19 +69,14 @@ static uint32_t pass_of(struct lower *l, ir_op reduce) {
 /* Whether a value has an element for each element of a row, not one for each row. */
 static bool is_full(const struct lower *l, ir_val v) {
     const struct ir_type_data *t = ir_val_type(l->m, v);
-    int64_t n = 1, all = 1;
+    int64_t n = 1;
     for (uint32_t i = 0; i < t->rank; i++)
         n *= t->dims[i];
-    for (uint32_t i = 0; i < l->kernel->rank; i++)
-        all *= l->kernel->dims[i];
-    return n == all;
+    return n == lower_count(l, 0, l->kernel->rank);
 }
 
 static int64_t row_count(const struct lower *l) {
-    int64_t n = 1;
-    for (uint32_t i = l->kernel->outer; i < l->kernel->rank; i++)
-        n *= l->kernel->dims[i];
-    return n;
+    return lower_count(l, l->kernel->outer, l->kernel->rank);
 }
 
 /* ---- cached values ----------------------------------------------------------------------------- */
@@ -331,11 +326,9 @@ static uint32_t rows_together(const struct lower *l, int64_t count) {
 
 void lower_rows(struct lower *l) {
     struct lower_rows rows = {.level = {.a = l->a}, .used = {.a = l->a}};
-    int64_t count = 1;
-    for (uint32_t i = 0; i < l->kernel->outer; i++) {
-        count *= l->kernel->dims[i];
+    int64_t count = lower_count(l, 0, l->kernel->outer);
+    for (uint32_t i = 0; i < l->kernel->outer; i++)
         rows.rows[0][i] = kir_i64(l->k, 0);
-    }
     rows.together = rows_together(l, count);
     if (rows.together > 1) {
         kir_val group = lower_grid(l, (count + rows.together - 1) / rows.together), last = kir_i64(l->k, count - 1);

@@ -59,23 +59,6 @@ uint32_t threads_loops(struct lower *l, const int64_t *dims, uint32_t rank, int6
     return steps <= lanes ? 2 : 3;
 }
 
-static void store_outputs(struct lower *l, const struct index *domain) {
-    for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
-        ir_val v = l->kernel->outs.v[i];
-        struct index at = *domain;
-        if (!at.flat)
-            lower_project_index(l, ir_val_type(l->m, v), l->kernel->dims, domain->at, l->kernel->rank, &at);
-        lower_store(l, v, &at, lower_value(l, v, &at));
-    }
-}
-
-static int64_t total(const struct lower *l) {
-    int64_t n = 1;
-    for (uint32_t i = 0; i < l->kernel->rank; i++)
-        n *= l->kernel->dims[i];
-    return n;
-}
-
 /* The length of the innermost dimension. */
 static int64_t line_of(const struct lower *l) {
     int64_t line = 1;
@@ -171,7 +154,7 @@ static void transposed_loops(struct lower *l, struct tile *t) {
         lower_project_index(l, ir_val_type(l->m, t->v[i]), l->kernel->dims, domain.at, l->kernel->rank, &at);
         lower_define(l, t->v[i], &at, (struct elem){kir_load(l->k, t->scratch[i], tile_place(l, t, i)), {0}});
     }
-    store_outputs(l, &domain);
+    lower_store_outputs(l, &domain);
     l->guard = (kir_val){0};
     lower_close(l, 2);
 }
@@ -179,7 +162,7 @@ static void transposed_loops(struct lower *l, struct tile *t) {
 /* ---- MAP -------------------------------------------------------------------------------------- */
 
 void threads_map(struct lower *l, bool flat) {
-    int64_t n = total(l), unit = threads_unit(l, flat ? n : line_of(l), n);
+    int64_t n = lower_count(l, 0, l->kernel->rank), unit = threads_unit(l, flat ? n : line_of(l), n);
     uint32_t ops = THREADS_SEARCH;
     struct index at = {.flat = flat, .n = flat ? 1 : l->kernel->rank};
     struct tile t = {.n = 0};
@@ -193,7 +176,7 @@ void threads_map(struct lower *l, bool flat) {
     }
     uint32_t opened = flat ? threads_loops(l, &n, 1, unit, at.at)
                            : threads_loops(l, l->kernel->dims, l->kernel->rank, unit, at.at);
-    store_outputs(l, &at);
+    lower_store_outputs(l, &at);
     lower_close(l, opened);
 }
 
