@@ -23,6 +23,14 @@ static inline bool str_starts(struct str a, const char *z) {
     size_t n = strlen(z);
     return a.n >= n && memcmp(a.p, z, n) == 0;
 }
+/* Removes z from the beginning of *a; false where it is not there. */
+static inline bool str_take(struct str *a, const char *z) {
+    size_t n = strlen(z);
+    if (!str_starts(*a, z))
+        return false;
+    *a = (struct str){a->p + n, a->n - n};
+    return true;
+}
 
 struct strbuf {
     hilo_allocator al;

@@ -22,11 +22,7 @@ static void scan_space(struct scan *s) {
 /* Takes the word when it is next. */
 static bool scan_take(struct scan *s, const char *word) {
     scan_space(s);
-    if (!str_starts(s->rest, word))
-        return false;
-    s->rest.p += strlen(word);
-    s->rest.n -= strlen(word);
-    return true;
+    return str_take(&s->rest, word);
 }
 
 static hilo_status scan_error(const struct scan *s, const char *expected) {

@@ -93,14 +93,6 @@ static bool put_shape(const struct ir_type_data *t, struct strbuf *out) {
     return true;
 }
 
-static bool take(struct str *s, const char *word) {
-    if (!str_starts(*s, word))
-        return false;
-    s->p += strlen(word);
-    s->n -= strlen(word);
-    return true;
-}
-
 /* `0,1,2`, a field each. */
 static void put_numbers(struct str *s, uint32_t field, struct strbuf *out) {
     uint64_t number;
@@ -111,25 +103,25 @@ static void put_numbers(struct str *s, uint32_t field, struct strbuf *out) {
         s->n -= (size_t)(next - s->p);
         s->p = next;
         pjrt_proto_varint(out, field, number);
-    } while (take(s, ","));
+    } while (str_take(s, ","));
 }
 
 /* An OpSharding of what sharding_text writes, or `{manual}`. */
 static void put_sharding(struct str s, struct strbuf *out) {
-    if (!take(&s, "{devices=[")) {
+    if (!str_take(&s, "{devices=[")) {
         int type = str_starts(s, "{manual") ? TYPE_MANUAL : str_starts(s, "{unreduced") ? TYPE_UNREDUCED : TYPE_REPLICATED;
         pjrt_proto_varint(out, SHARDING_TYPE, (uint64_t)type);
         return;
     }
     pjrt_proto_varint(out, SHARDING_TYPE, TYPE_TILES);
     put_numbers(&s, SHARDING_DIMENSION, out);
-    take(&s, "]");
+    str_take(&s, "]");
     put_numbers(&s, SHARDING_DEVICE, out);
-    if (take(&s, " last_tile_dim_replicate"))
+    if (str_take(&s, " last_tile_dim_replicate"))
         pjrt_proto_varint(out, SHARDING_COPIES, 1);
-    if (take(&s, " last_tile_dims={unreduced"))
+    if (str_take(&s, " last_tile_dims={unreduced"))
         pjrt_proto_varint(out, SHARDING_LAST, TYPE_UNREDUCED);
-    if (take(&s, ", replicated"))
+    if (str_take(&s, ", replicated"))
         pjrt_proto_varint(out, SHARDING_LAST, TYPE_REPLICATED);
 }
 
