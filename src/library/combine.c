@@ -112,6 +112,7 @@ void combine_at(const struct combine *c, void *acc, const int64_t *to, const voi
         combine_run(c, (char *)acc + to[i] * (ptrdiff_t)c->bytes, (const char *)x + from[i] * (ptrdiff_t)c->bytes, 1);
 }
 
+typedef uint64_t half_aligned_u64 __attribute__((aligned(4))); /* complex numbers are aligned as their parts are */
 struct pair {
     uint64_t a, b;
 };
@@ -136,7 +137,7 @@ void combine_copy_at(void *acc, const int64_t *to, const void *x, const int64_t 
         COPY_AT(uint32_t);
         break;
     case 8:
-        COPY_AT(uint64_t);
+        COPY_AT(half_aligned_u64);
         break;
     default:
         COPY_AT(struct pair);
@@ -164,7 +165,7 @@ void combine_pack(const void *from, size_t stride, size_t bytes, size_t n, void 
         PACK(uint32_t);
         break;
     case 8:
-        PACK(uint64_t);
+        PACK(half_aligned_u64);
         break;
     default:
         PACK(struct pair);
@@ -192,7 +193,7 @@ void combine_fill(void *to, const void *element, size_t bytes, size_t n) {
         FILL(uint32_t);
         break;
     case 8:
-        FILL(uint64_t);
+        FILL(half_aligned_u64);
         break;
     default:
         FILL(struct pair);
