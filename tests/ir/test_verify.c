@@ -1,5 +1,6 @@
 /* The verifier on what no text can say (passes can), and type inference by itself. What texts can
  * say is tested by the files in tests/verify. */
+#include "base/torture.h"
 #include "read/text/text.h"
 
 #include <setjmp.h>
@@ -150,7 +151,7 @@ static void refuses_bottomless_nesting(void **state) {
     ir_val a = ir_operand(x.m, ir_terminator(x.m, ir_region_get(x.m, ir_op_region(
                                    x.m, program_op(&x, "f", 0), 0))->first), 0);
     ir_type t = ir_val_get(x.m, a)->type;
-    for (int depth = 0; depth < 100000; depth++) { /* an if in an if in an if … */
+    for (int depth = 0; depth < TORTURED(1000, 100000); depth++) { /* an if in an if in an if … */
         ir_op branch = ir_op_new(x.m, IR_IF, &p, 1, &t, 1, 2);
         ir_insert_before(x.m, end, branch);
         ir_op ends[2];

@@ -3,14 +3,16 @@
 
 /* Counters near where their words overflow. */
 static void prepare(struct value *const *args) {
-    uint64_t *state = args[0]->data;
+    uint64_t state[3]; /* a copy: elements may be of 32 bits, and aligned as such */
     size_t words = args[0]->bytes / 8;
+    assert_in_range(words, 2, 3);
     for (size_t i = 0; i < words; i++)
         state[i] = random_bits();
     if (state[0] & 1)
         state[1] = UINT64_MAX - 40;
     else if (state[0] & 2)
         state[1] = UINT32_MAX - UINT64_C(100);
+    memcpy(args[0]->data, state, words * sizeof *state);
 }
 
 static void generate(const char *algorithm, const char *state, const char *type, const char *shape, uint64_t seed) {
