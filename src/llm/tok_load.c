@@ -299,27 +299,27 @@ static hilo_status load_merges(struct tok_load *l, const json_t *merges, bool by
     struct tok_merge before = {.to = LLM_TOK_NONE};
     size_t i;
     json_t *v;
-    struct strbuf both;
+    struct strbuf *both = &l->scratch; /* sides are copied to the arena, which may be exhausted */
     for (t->nmerges = 16; t->nmerges < 2 * json_array_size(merges);)
         t->nmerges *= 2;
     t->merges = ARENA_ARRAY(l->a, struct tok_merge, t->nmerges);
     for (i = 0; i < t->nmerges; i++)
         t->merges[i].left = LLM_TOK_NONE;
-    strbuf_init(&both, t->al);
+    strbuf_free(both);
     json_array_foreach(merges, i, v) {
         struct str side[2];
         if (!merge_sides(l, v, side)) {
             TOK_FAIL(l, "'model.merges' number %zu is no pair", i);
             break;
         }
-        both.n = 0;
+        both->n = 0;
         struct str right = side[1];
         if (t->prefix.n && right.n >= t->prefix.n && memcmp(right.p, t->prefix.p, t->prefix.n) == 0)
             right = (struct str){right.p + t->prefix.n, right.n - t->prefix.n};
-        strbuf_str(&both, side[0]);
-        strbuf_str(&both, right);
+        strbuf_str(both, side[0]);
+        strbuf_str(both, right);
         struct tok_merge m = {tok_find(t, side[0]), tok_find(t, side[1]), LLM_TOK_NONE, (uint32_t)i};
-        m.to = tok_find(t, (struct str){both.p, both.n});
+        m.to = tok_find(t, (struct str){both->p, both->n});
         if (m.left < 0 || m.right < 0 || m.to < 0) {
             TOK_FAIL(l, "'model.merges' number %zu has a side or a result that is no token", i);
             break;
@@ -333,8 +333,8 @@ static hilo_status load_merges(struct tok_load *l, const json_t *merges, bool by
         if (t->merges[at].left < 0)
             t->merges[at] = m;
     }
-    bool failed = both.failed;
-    strbuf_free(&both);
+    bool failed = both->failed;
+    strbuf_free(both);
     return failed ? HILO_RESOURCE_EXHAUSTED : l->json->status;
 }
 
