@@ -197,6 +197,12 @@ static inline bool emit_fits(const struct emit *e, kir_val v) {
     return n->type == KIR_I64 && n->lo >= INT32_MIN && n->hi <= INT32_MAX;
 }
 LLVMValueRef emit_lanes32(struct emit *e, kir_val v); /* of a value that fits */
+/* Whether the lanes of an access are contiguous in memory, or, of a load, every second element. */
+static inline bool emit_is_near(const struct emit *e, const struct kir_node *access) {
+    const struct emit_node *index = &e->nodes[access->arg[0].i];
+    return index->class == EMIT_LINEAR && index->every == 1 &&
+           (index->stride == 1 || (index->stride == 2 && access->op == KIR_LOAD));
+}
 /* Scalar outside of VECTOR loops and for `scalar`, else lanes. */
 static inline LLVMValueRef emit_value(struct emit *e, kir_val v, bool scalar) {
     return scalar ? emit_scalar(e, v) : emit_lanes(e, v);

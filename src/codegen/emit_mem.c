@@ -100,12 +100,8 @@ static void mem_survey(const struct emit *e, kir_block b, bool *hard, bool *toge
     for (kir_val v = kir_block_get(k, b)->first; emit_is(v); v = kir_get(k, v)->next) {
         const struct kir_node *n = kir_get(k, v);
         *together |= n->op == KIR_ANY;
-        if ((n->op == KIR_LOAD && e->nodes[v.i].class == EMIT_VARYING) || n->op == KIR_STORE) {
-            const struct emit_node *index = &e->nodes[n->arg[0].i];
-            bool near = index->stride == 1 || (index->stride == 2 && n->op == KIR_LOAD);
-            *hard |= index->class != EMIT_LINEAR || !near || index->every != 1 ||
-                     !mem_masks(e, ir_dtype_get(k->buffers.v[n->of].dtype)->bytes);
-        }
+        if ((n->op == KIR_LOAD && e->nodes[v.i].class == EMIT_VARYING) || n->op == KIR_STORE)
+            *hard |= !emit_is_near(e, n) || !mem_masks(e, ir_dtype_get(k->buffers.v[n->of].dtype)->bytes);
         if (n->body.i)
             mem_survey(e, n->body, hard, together);
         if (n->other.i)

@@ -560,13 +560,10 @@ static bool vector_weigh(const struct emit *e, kir_block b, int64_t times, int64
     for (kir_val v = kir_block_get(k, b)->first; emit_is(v); v = kir_get(k, v)->next) {
         const struct kir_node *n = kir_get(k, v);
         enum kir_shape shape = kir_op_get((enum kir_op)n->op)->shape;
-        const struct emit_node *index = &e->nodes[n->arg[0].i];
         if (n->op == KIR_STORE || (n->op == KIR_LOAD && e->nodes[v.i].class == EMIT_VARYING)) {
-            bool near = index->stride == 1 || (index->stride == 2 && n->op == KIR_LOAD);
-            bool linear = index->class == EMIT_LINEAR && index->every == 1;
-            if (!linear || !near || ir_dtype_get(k->buffers.v[n->of].dtype)->bytes != 4)
+            if (!emit_is_near(e, n) || ir_dtype_get(k->buffers.v[n->of].dtype)->bytes != 4)
                 return false;
-            *fewer += index->stride == 2 ? times : -times;
+            *fewer += e->nodes[n->arg[0].i].stride == 2 ? times : -times;
         } else if (n->op == KIR_ACC ? !kir_block_within(k, k->nodes.v[n->of].block, e->vector_body)
                                     : shape == KIR_SHAPE_EFFECT && n->op != KIR_SET && n->op != KIR_PREFETCH) {
             return false;
