@@ -462,6 +462,7 @@ static void emit_node(struct emit *e, kir_val v) {
         break;
     case KIR_LOAD:
         en->value = emit_load(e, v, scalar);
+        emit_loaded(e, v);
         break;
     default:
         en->value = scalar ? emit_hoisted(e, v) : NULL;

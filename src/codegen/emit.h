@@ -71,7 +71,7 @@ struct emit {
     LLVMValueRef md_one, md_none; /* !{i32 1}, !{} */
     bool unrolls;                 /* copies of loops that equal values should be shared between */
     bool inlines;                 /* functions that are to be inlined */
-    bool hoists;                  /* what compiles this moves constants out of loops */
+    bool hoists;                  /* what compiles this moves constants out of loops, and loads before what uses others */
 
     /* the kernel */
     const struct kir *k;
@@ -93,6 +93,8 @@ struct emit {
     kir_block vector_body;
     LLVMValueRef mask; /* of the lanes that run; NULL = all */
     const uint32_t *order; /* lane order[i] is at place i of vectors, and lane i at place order[i]; NULL: all are in order */
+    kir_val sums;                 /* a REG of the loop that has all its values at some points: */
+    uint32_t loads, loads_apart;  /* loads since the last one; from one to the next, 0 = there are none */
 
     /* thread blocks of a GPU */
     bool blocks;             /* the target is one */
@@ -211,6 +213,8 @@ static inline LLVMValueRef emit_value(struct emit *e, kir_val v, bool scalar) {
 /* ---- parts ----------------------------------------------------------------------------------- */
 
 void emit_vector_loop(struct emit *e, kir_val v);
+/* After a load. */
+void emit_loaded(struct emit *e, kir_val load);
 /* Class and uses of every node in VECTOR loops, for the whole kernel. */
 void emit_classify(struct emit *e, kir_val loop);
 void emit_acc(struct emit *e, const struct kir_node *n);

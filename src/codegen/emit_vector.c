@@ -609,6 +609,79 @@ static void vector_clear(struct emit *e) {
     l->BuildCall2(e->b, type, code, NULL, 0, "");
 }
 
+/* The most loads of vectors that a block has. */
+static uint32_t vector_most_loads(const struct emit *e, kir_block b) {
+    uint32_t loads = 0, most = 0;
+    for (kir_val v = kir_block_get(e->k, b)->first; emit_is(v); v = kir_get(e->k, v)->next) {
+        const struct kir_node *n = kir_get(e->k, v);
+        uint32_t body = n->body.i ? vector_most_loads(e, n->body) : 0, other = n->other.i ? vector_most_loads(e, n->other) : 0;
+        loads += n->op == KIR_LOAD && e->nodes[v.i].class == EMIT_VARYING;
+        most = body > most ? body : most;
+        most = other > most ? other : most;
+    }
+    return loads > most ? loads : most;
+}
+
+/* LLVM begins loads early, and multiplies late. In a block with more loads than there are registers, such as the unrolled taps
+   of a window, it then spills what was loaded. So there are points, some loads apart, at which all sums have to be there:
+   emit_loaded. */
+static void vector_pace(struct emit *e, const struct kir_node *loop) {
+    enum { LEAST = 4, PART = 4 }; /* sums; of the registers that these leave, between two points */
+    e->loads = e->loads_apart = 0;
+    if (!e->hoists || e->t->isa != TARGET_X86_64 || e->t->vector_bytes != 32 || e->width != 8)
+        return;
+    for (kir_val v = kir_block_get(e->k, loop->body)->first; emit_is(v); v = kir_get(e->k, v)->next) {
+        const struct kir_node *n = kir_get(e->k, v);
+        if (n->op != KIR_REG || n->type != KIR_F32 || n->imm < LEAST || n->imm >= (int64_t)e->t->vector_registers ||
+            vector_most_loads(e, loop->body) <= e->t->vector_registers)
+            continue;
+        e->sums = v;
+        e->loads_apart = (e->t->vector_registers - (uint32_t)n->imm + PART - 1) / PART;
+        return;
+    }
+}
+
+/* Passes the sums through an empty assembler statement: those that the block of the load sets, since others are not merged
+   where control flow meets again. */
+void emit_loaded(struct emit *e, kir_val load) {
+    enum { MOST = 32 };
+    const struct llvm *l = e->l;
+    LLVMTypeRef types[MOST];
+    LLVMValueRef values[MOST];
+    struct emit_slot *sums[MOST];
+    char constraints[MOST * sizeof "=x,31,"];
+    uint32_t n = 0, set = 0;
+    size_t at = 0;
+    int64_t i;
+    if (!e->width || !e->loads_apart || ++e->loads < e->loads_apart)
+        return;
+    e->loads = 0;
+    for (kir_val v = kir_block_get(e->k, kir_get(e->k, load)->block)->first; emit_is(v); v = kir_get(e->k, v)->next) {
+        const struct kir_node *of = kir_get(e->k, v);
+        if (of->op == KIR_SET && of->of == e->sums.i && kir_is_const(e->k, of->arg[1], &i) && i >= 0 && i < MOST)
+            set |= UINT32_C(1) << i;
+    }
+    for (uint32_t j = 0; j < MOST; j++) {
+        struct emit_slot *s = &e->slots[e->nodes[e->sums.i].slot + j];
+        if (!(set >> j & 1) || !s->value || l->IsConstant(s->value) || emit_lanes_of(e, s->value) != e->width)
+            continue;
+        values[n] = s->value;
+        types[n] = l->TypeOf(s->value);
+        sums[n++] = s;
+    }
+    if (n < 2) /* one would be no structure */
+        return;
+    for (uint32_t j = 0; j < n; j++)
+        at += (size_t)snprintf(constraints + at, sizeof constraints - at, "=x,");
+    for (uint32_t j = 0; j < n; j++)
+        at += (size_t)snprintf(constraints + at, sizeof constraints - at, "%s%u", j ? "," : "", (unsigned)j);
+    LLVMTypeRef all = l->StructTypeInContext(e->context, types, n, false), type = l->FunctionType(all, types, n, false);
+    LLVMValueRef code = l->GetInlineAsm(type, "", 0, constraints, at, true, false, LLVMInlineAsmDialectATT, false);
+    LLVMValueRef out = l->BuildCall2(e->b, type, code, values, n, "");
+    for (uint32_t j = 0; j < n; j++)
+        sums[j]->value = l->BuildExtractValue(e->b, out, j, "");
+}
+
 void emit_vector_loop(struct emit *e, kir_val v) {
     const struct kir_node *n = kir_get(e->k, v);
     const struct emit_slots *changes = e->nodes[v.i].changes;
@@ -635,6 +708,7 @@ void emit_vector_loop(struct emit *e, kir_val v) {
     e->width = n->width;
     e->vector_body = n->body;
     e->order = vector_order(e);
+    vector_pace(e, n);
     e->stamp++;
     reduce_begin(e, n->body, masked);
     if (extent)
