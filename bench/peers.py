@@ -343,11 +343,12 @@ def prepare(engine, args, text, arrays, report):
     row = report["engines"].setdefault(engine, {})
     try:
         e = ENGINES[engine](args)
-        begin = time.perf_counter()
-        e.compile(text)
-        row["compile_ms"] = (time.perf_counter() - begin) * 1e3
-        e.take(arrays)
-        row["first_ms"] = e.run()
+        with surrounded(args.around):
+            begin = time.perf_counter()
+            e.compile(text)
+            row["compile_ms"] = (time.perf_counter() - begin) * 1e3
+            e.take(arrays)
+            row["first_ms"] = e.run()
         if hasattr(e, "settle"):
             e.settle()
         return e
