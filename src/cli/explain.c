@@ -85,7 +85,8 @@ static struct explain_row row_of(const struct plan *p, uint32_t step) {
         r.flops = s->note->flops;
     }
     for (uint32_t i = 0; i < s->nuses && s->kind != PLAN_DONE; i++)
-        r.bytes += (double)p->buffers[s->uses[i].buffer].bytes * (s->uses[i].role == PLAN_INOUT ? 2 : 1);
+        r.bytes += s->uses[i].reads ? (double)s->uses[i].reads
+                                    : (double)p->buffers[s->uses[i].buffer].bytes * (s->uses[i].role == PLAN_INOUT ? 2 : 1);
     if (s->kind == PLAN_COPY)
         r.ms = r.bytes * 1e-7; /* 10 GB/s */
     return r;

@@ -231,20 +231,32 @@ static bool is_empty(const struct build *b, ir_val v) {
     return ir_val_count(b->m, v) == 0;
 }
 
-static struct plan_use param(struct build *b, const struct lower_param *p, const uint32_t *temps) {
+/* Of each parameter that is an IN, the bytes that the kernel reads at most. */
+static uint64_t *read_bytes(struct build *b, const struct kir *k) {
+    uint64_t *bytes = ARENA_ARRAY(&b->scratch, uint64_t, k->buffers.n + 1);
+    for (uint32_t i = 0, n = 0; i < k->buffers.n; i++) {
+        const struct kir_buffer *x = &k->buffers.v[i];
+        if (x->role != KIR_SCRATCH)
+            bytes[n++] = x->role == KIR_IN ? (uint64_t)kir_read_elements(k, i) * ir_dtype_get(x->dtype)->bytes : 0;
+    }
+    return bytes;
+}
+
+/* `reads`: the bytes of an IN that the kernel reads. */
+static struct plan_use param(struct build *b, const struct lower_param *p, uint64_t reads, const uint32_t *temps) {
     if (IR_NONE(p->v))
-        return (struct plan_use){temps[p->temp], p->role == KIR_IN ? PLAN_IN : PLAN_OUT, 0};
+        return (struct plan_use){temps[p->temp], p->role == KIR_IN ? PLAN_IN : PLAN_OUT, 0, reads};
     if (p->role == KIR_IN)
-        return (struct plan_use){build_buffer(b, p->v), PLAN_IN, 0};
+        return (struct plan_use){build_buffer(b, p->v), PLAN_IN, 0, reads};
     if (p->role == KIR_OUT)
-        return (struct plan_use){build_temp(b, p->v), PLAN_OUT, p->overlay};
+        return (struct plan_use){build_temp(b, p->v), PLAN_OUT, p->overlay, 0};
     const struct ir_val_data *x = ir_val_get(b->m, p->v);
     uint32_t from = build_buffer(b, lower_inplace_operand(b->m, p->v)), to = build_temp(b, p->v);
     if (ir_kind(b->m, x->op) == IR_WHILE && opt_loop_overwrites(b->m, x->op, b->a)[x->index])
         plan_undefined(b->p, to);
     else
         plan_copy(b->p, 1, &from, &to);
-    return (struct plan_use){to, PLAN_INOUT, 0};
+    return (struct plan_use){to, PLAN_INOUT, 0, 0};
 }
 
 void build_lowered(struct build *b) {
@@ -258,9 +270,10 @@ void build_lowered(struct build *b) {
         uint32_t nparams = b->now.kernels[i].params.n;
         struct plan_use *uses = ARENA_ARRAY(&b->scratch, struct plan_use, nparams + 1);
         (void)kir_run_passes(b->now.kernels[i].kernel, NULL, NULL, b->d); /* the pipeline has no wrong names */
+        uint64_t *reads = read_bytes(b, b->now.kernels[i].kernel);
         const struct plan_kernel *step = unique(b, i);
         for (uint32_t j = 0; j < nparams; j++)
-            uses[j] = param(b, &params[j], temps);
+            uses[j] = param(b, &params[j], reads[j], temps);
         plan_note(b->p, !b->note       ? NULL
                         : i != most    ? build_note_part(b, i > most)
                         : b->stays     ? build_note_stays(b, b->stays)

@@ -9,11 +9,10 @@ static bool is_aligned(const struct plan_buffer *x) {
     return (uintptr_t)x->data % (bytes < 8 ? bytes : 8) == 0;
 }
 
-/* Copies go by bytes, and transfers to a device. A kernel that is expected to be done before it could have read half of the
-   constant reads a part of it, as lines of an embedding: a copy would take longer than what it gains. */
-static bool takes_any(const struct plan_step *s, const struct plan_buffer *x) {
-    enum { BYTES_PER_NS = 16 }; /* twice what kernels are expected to read (memory_rate of target.h) */
-    bool parts = s->kind == PLAN_KERNEL && s->kernel->ns < (double)x->bytes / BYTES_PER_NS;
+/* Copies go by bytes, and transfers to a device. Where a kernel reads at most half of a constant, as lines of an embedding, a
+   copy would take longer than what it gains. */
+static bool takes_any(const struct plan_step *s, const struct plan_use *u, const struct plan_buffer *x) {
+    bool parts = s->kind == PLAN_KERNEL && u->reads && u->reads <= x->bytes / 2;
     return s->kind == PLAN_COPY || parts || (s->kind == PLAN_KERNEL && (s->init || s->kernel->gpu.threads));
 }
 
@@ -50,7 +49,7 @@ hilo_status build_align_constants(hilo_module *module, const struct plan *p) {
         for (uint32_t k = 0; k < p->steps[i].nuses; k++) {
             struct plan_buffer *x = &buffers[p->steps[i].uses[k].buffer];
             if (x->place != PLAN_CONSTANT || x->space != PLAN_HOST || !x->bytes || is_aligned(x) ||
-                takes_any(&p->steps[i], x))
+                takes_any(&p->steps[i], &p->steps[i].uses[k], x))
                 continue;
             struct plan_buffer *root = &buffers[x->root];
             if ((uintptr_t)root->data % 8 && !(root->data = aligned_copy(module, root->data, root->bytes)))

@@ -115,9 +115,9 @@ static struct plan_node *call_new(struct plan_builder *b, enum plan_step_kind st
                                   uint32_t nout, const uint32_t *out) {
     struct plan_node *n = node_new(b, NODE_STEP, step, nin + nout);
     for (uint32_t i = 0; i < nin; i++)
-        n->uses[i] = (struct plan_use){in[i], PLAN_IN, 0};
+        n->uses[i] = (struct plan_use){in[i], PLAN_IN, 0, 0};
     for (uint32_t i = 0; i < nout; i++)
-        n->uses[nin + i] = (struct plan_use){out[i], PLAN_OUT, 0};
+        n->uses[nin + i] = (struct plan_use){out[i], PLAN_OUT, 0, 0};
     return n;
 }
 
@@ -151,8 +151,8 @@ void plan_exchange(struct plan_builder *b, const struct plan_collective *c, uint
 void plan_copy(struct plan_builder *b, uint32_t n, const uint32_t *from, const uint32_t *to) {
     struct plan_node *x = node_new(b, NODE_STEP, PLAN_COPY, 2 * n);
     for (uint32_t i = 0; i < n; i++) {
-        x->uses[2 * i] = (struct plan_use){from[i], PLAN_IN, 0};
-        x->uses[2 * i + 1] = (struct plan_use){to[i], PLAN_OUT, 0};
+        x->uses[2 * i] = (struct plan_use){from[i], PLAN_IN, 0, 0};
+        x->uses[2 * i + 1] = (struct plan_use){to[i], PLAN_OUT, 0, 0};
     }
 }
 
@@ -161,7 +161,7 @@ void plan_note(struct plan_builder *b, const struct plan_note *note) {
 }
 
 void plan_undefined(struct plan_builder *b, uint32_t buffer) {
-    node_new(b, NODE_UNDEFINED, PLAN_COPY, 1)->uses[0] = (struct plan_use){buffer, PLAN_OUT, 0};
+    node_new(b, NODE_UNDEFINED, PLAN_COPY, 1)->uses[0] = (struct plan_use){buffer, PLAN_OUT, 0, 0};
 }
 
 /* ---- nested lists ---------------------------------------------------------------------------- */
@@ -204,7 +204,7 @@ void plan_loop_begin_counted(struct plan_builder *b, uint64_t trips) {
 void plan_loop_body(struct plan_builder *b, uint32_t predicate) {
     struct plan_node *n = innermost(b, NODE_LOOP);
     assert(n->lists.n == 1);
-    n->uses[0] = (struct plan_use){predicate, PLAN_IN, 0};
+    n->uses[0] = (struct plan_use){predicate, PLAN_IN, 0, 0};
     list_open(b, n);
 }
 
@@ -214,7 +214,7 @@ void plan_loop_end(struct plan_builder *b) {
 }
 
 void plan_branch_begin(struct plan_builder *b, uint32_t selector) {
-    node_open(b, NODE_BRANCH, 1)->uses[0] = (struct plan_use){selector, PLAN_IN, 0};
+    node_open(b, NODE_BRANCH, 1)->uses[0] = (struct plan_use){selector, PLAN_IN, 0, 0};
 }
 
 void plan_branch_next(struct plan_builder *b) {

@@ -210,8 +210,8 @@ static struct plan_node *done_node(struct overlap *o, const struct plan_node *n)
     done->effect = true;
     done->note = n->note;
     done->collective = n->collective;
-    done->uses[0] = (struct plan_use){n->uses[0].buffer, PLAN_IN, 0};
-    done->uses[1] = (struct plan_use){n->uses[1].buffer, PLAN_INOUT, 0};
+    done->uses[0] = (struct plan_use){n->uses[0].buffer, PLAN_IN, 0, 0};
+    done->uses[1] = (struct plan_use){n->uses[1].buffer, PLAN_INOUT, 0, 0};
     return done;
 }
 

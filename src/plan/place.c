@@ -98,9 +98,9 @@ static void make_valid(struct places *p, struct plan_list *out, const struct pla
     if (!valid || valid >> space & 1 || is_value(p, root))
         return;
     struct plan_node *n = plan_node_like(p->b, like, valid & UNDEFINED ? NODE_UNDEFINED : NODE_STEP, valid & UNDEFINED ? 1 : 2);
-    n->uses[n->nuses - 1] = (struct plan_use){in_space(p, root, space), PLAN_OUT, 0};
+    n->uses[n->nuses - 1] = (struct plan_use){in_space(p, root, space), PLAN_OUT, 0, 0};
     if (n->kind == NODE_STEP)
-        n->uses[0] = (struct plan_use){in_space(p, root, (enum plan_space)!space), PLAN_IN, 0};
+        n->uses[0] = (struct plan_use){in_space(p, root, (enum plan_space)!space), PLAN_IN, 0, 0};
     ARENA_PUSH(p->b->a, &out->nodes, n);
     p->valid[root] |= (uint8_t)(1 << space);
 }
@@ -184,7 +184,7 @@ static void find_read(struct places *p, const struct plan_list *list, uint32_t n
     for (uint32_t i = 0; i < list->nodes.n; i++) {
         const struct plan_node *n = list->nodes.v[i];
         for (uint32_t k = 0; k < n->nuses && has_space(n); k++) {
-            struct plan_use u = {root_of(p, &n->uses[k]), (enum plan_role)step_space(n), 0};
+            struct plan_use u = {root_of(p, &n->uses[k]), (enum plan_role)step_space(n), 0, 0};
             if (n->uses[k].role == PLAN_IN && p->written[u.buffer] != number)
                 ARENA_PUSH(p->b->a, &out->read, u);
         }
@@ -282,7 +282,7 @@ void plan_place(struct plan_builder *b, enum plan_space shared) {
     find_homes(&p, shared);
     place_list(&p, &b->top);
     for (uint32_t i = 0; i < b->nresults; i++) {
-        const struct plan_use u = {b->results[i], PLAN_IN, 0};
+        const struct plan_use u = {b->results[i], PLAN_IN, 0, 0};
         if (u.buffer >= p.n || is_value(&p, u.buffer))
             continue;
         const struct plan_buffer *root = &b->buffers.v[root_of(&p, &u)];

@@ -101,6 +101,7 @@ struct plan_use {
     uint64_t overlay; /* KERNEL, of an OUT: bit i = it may alias parameter i exactly, an IN of as many bytes, because
                          each byte is read before it is written, and by the same iteration. REFERENCE, of a value that is
                          read: 1 = for the last time */
+    uint64_t reads;   /* KERNEL, of an IN: the bytes of it that are read, at most; 0 = that is not known */
 };
 
 enum {

@@ -54,15 +54,25 @@ static const char read_by_routine[] =
     "  stablehlo.return %2 : tensor<i1>\n"
     "}) {dimension = 0 : i64, is_stable = true} : (" T ", " T ") -> (" T ", " T ")\n"
     "%0 = stablehlo.add %1#0, %1#1 : " T "\n";
-/* Kernels read a few lines of it. */
-static const char gathered[] =
-    "%i = stablehlo.iota dim = 0 : tensor<16x1xi32>\n"
-    "%r = \"stablehlo.gather\"(%c, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0],\n"
-    "    start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1024>}\n"
-    "    : (" T ", tensor<16x1xi32>) -> tensor<16x1024xf32>\n"
+/* Kernels read a few lines of it, */
+#define GATHER(ROWS) \
+    "%f = stablehlo.slice %x [0:" ROWS ", 0:1] : (" T ") -> tensor<" ROWS "x1xf32>\n" \
+    "%i = stablehlo.convert %f : (tensor<" ROWS "x1xf32>) -> tensor<" ROWS "x1xi32>\n" \
+    "%r = \"stablehlo.gather\"(%c, %i) {\n" \
+    "    dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0],\n" \
+    "    start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1024>}\n" \
+    "    : (" T ", tensor<" ROWS "x1xi32>) -> tensor<" ROWS "x1024xf32>\n" \
     "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+static const char gathered[] = GATHER("16")
     "%0 = stablehlo.dynamic_update_slice %x, %r, %z, %z : (" T ", tensor<16x1024xf32>, tensor<i32>, tensor<i32>) -> " T "\n";
-static const char *const programs[] = {packed, read_by_kernel, read_by_routine, gathered};
+/* or somewhat less than half of it, and compute for longer than they read. */
+static const char computed[] = GATHER("400")
+    "%s = stablehlo.sine %r : tensor<400x1024xf32>\n"
+    "%t = stablehlo.cosine %s : tensor<400x1024xf32>\n"
+    "%u = stablehlo.sine %t : tensor<400x1024xf32>\n"
+    "%v = stablehlo.cosine %u : tensor<400x1024xf32>\n"
+    "%0 = stablehlo.dynamic_update_slice %x, %v, %z, %z : (" T ", tensor<400x1024xf32>, tensor<i32>, tensor<i32>) -> " T "\n";
+static const char *const programs[] = {packed, read_by_kernel, read_by_routine, gathered, computed};
 
 /* As bytecode; the constant begins `shift` bytes later than without, for the producer's name is longer. */
 static struct strbuf bytecode(hilo_client *client, const char *ops, size_t shift) {
@@ -172,7 +182,7 @@ static void check_program(const char *ops, size_t shift, bool *seen) {
     seen[at] = true;
     hilo_executable *exe = compile(client, module, HILO_BACKEND_AUTO);
     size_t once = atomic_load(&held.now) - before;
-    if (ops == gathered || (ops == read_by_kernel && at == 0))
+    if (ops == gathered || ops == computed || (ops == read_by_kernel && at == 0))
         assert_true(once < LITTLE);
     assert_true(once < BYTES + LITTLE); /* one copy: what is packed, or is where C wants it */
     expect_equal(run(client, exe), want);

@@ -73,7 +73,7 @@ static struct command *command(struct program *p, enum op op) {
 
 static void use(struct program *p, struct command *c, uint32_t buffer, enum plan_role role) {
     c->sizes[c->nuses] = bytes_of(p, buffer);
-    c->uses[c->nuses++] = (struct plan_use){buffer, role, 0};
+    c->uses[c->nuses++] = (struct plan_use){buffer, role, 0, 0};
 }
 
 static void define(struct program *p, uint32_t buffer) {
