@@ -77,7 +77,7 @@ static struct plan_step *step_new(struct emit *e, enum plan_step_kind kind, uint
 }
 
 static void copy_step(struct emit *e, uint32_t depth, uint32_t from, uint32_t to) {
-    struct plan_use uses[2] = {{from, PLAN_IN, 0}, {to, PLAN_OUT, 0}};
+    struct plan_use uses[2] = {{from, PLAN_IN, 0, 0}, {to, PLAN_OUT, 0, 0}};
     struct plan_step *s = step_new(e, PLAN_COPY, depth);
     s->nuses = 2;
     s->uses = arena_dup(e->b->a, uses, sizeof uses, _Alignof(struct plan_use));
