@@ -49,9 +49,9 @@ static void build(hilo_executable *exe, struct diag_list *d) {
     uint32_t row = plan_alias(b, plan_constant(b, IR_F32_T, 2, rows, weights), N * sizeof(float), IR_F32_T, 1, &n);
     plan_copy(b, 1, &x, &state);
     plan_loop_begin(b);
-    plan_kernel(b, &below, (struct plan_use[]){{state, PLAN_IN, 0}, {go, PLAN_OUT, 0}});
+    plan_kernel(b, &below, (struct plan_use[]){{state, PLAN_IN, 0, 0}, {go, PLAN_OUT, 0, 0}});
     plan_loop_body(b, go);
-    plan_kernel(b, &scale, (struct plan_use[]){{state, PLAN_IN, 0}, {by, PLAN_IN, 0}, {next, PLAN_OUT, 1}});
+    plan_kernel(b, &scale, (struct plan_use[]){{state, PLAN_IN, 0, 0}, {by, PLAN_IN, 0, 0}, {next, PLAN_OUT, 1, 0}});
     plan_copy(b, 1, &next, &state);
     plan_loop_end(b);
     plan_result(b, 0, state);

@@ -22,7 +22,7 @@ static uint32_t temp(struct plan_builder *b) {
 
 /* to = unary(from); may they alias? */
 static void put(struct plan_builder *b, uint32_t from, uint32_t to, bool over) {
-    plan_kernel(b, &unary, (struct plan_use[]){{from, PLAN_IN, 0}, {to, PLAN_OUT, over}});
+    plan_kernel(b, &unary, (struct plan_use[]){{from, PLAN_IN, 0, 0}, {to, PLAN_OUT, over, 0}});
 }
 
 /* x → t1 → t2 → t3 → result, none of which may alias another: the result and one more place are enough. */
@@ -69,7 +69,7 @@ static void copied(struct plan_builder *b) {
     uint32_t x = plan_argument(b, 0, IR_F32_T, 1, dims), t = temp(b), u = temp(b);
     put(b, x, t, false);
     plan_copy(b, 1, &t, &u);
-    plan_kernel(b, &inplace, (struct plan_use[]){{u, PLAN_INOUT, 0}});
+    plan_kernel(b, &inplace, (struct plan_use[]){{u, PLAN_INOUT, 0, 0}});
     put(b, t, temp(b), false);
     plan_result(b, 0, u);
     plan_result(b, 1, t);
@@ -102,7 +102,7 @@ static void unwritten(struct plan_builder *b) {
 
 static void writes_argument(struct plan_builder *b) {
     uint32_t x = plan_argument(b, 0, IR_F32_T, 1, dims);
-    plan_kernel(b, &inplace, (struct plan_use[]){{x, PLAN_INOUT, 0}});
+    plan_kernel(b, &inplace, (struct plan_use[]){{x, PLAN_INOUT, 0, 0}});
     plan_result(b, 0, x);
 }
 

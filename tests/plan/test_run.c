@@ -167,7 +167,7 @@ static void make_chain(struct made *x, int32_t threads, int steps) {
     uint32_t at = plan_argument(x->b, 0, IR_F32_T, 1, &n);
     for (int i = 0; i < steps; i++) {
         uint32_t next = plan_temp(x->b, IR_F32_T, 1, &n);
-        plan_kernel(x->b, &add_one_kernel, (struct plan_use[]){{at, PLAN_IN, 0}, {next, PLAN_OUT, 0}});
+        plan_kernel(x->b, &add_one_kernel, (struct plan_use[]){{at, PLAN_IN, 0, 0}, {next, PLAN_OUT, 0, 0}});
         at = next;
     }
     plan_result(x->b, 0, at);
@@ -183,8 +183,9 @@ static void make_lanes(struct made *x, int32_t threads) {
     uint32_t in = plan_argument(x->b, 0, IR_F32_T, 1, &n);
     for (uint32_t i = 0; i < LANES; i++) {
         uint32_t between = plan_temp(x->b, IR_F32_T, 1, &n), out = plan_temp(x->b, IR_F32_T, 1, &n);
-        plan_kernel(x->b, i % 2 ? &whole_kernel : &small_kernel, (struct plan_use[]){{in, PLAN_IN, 0}, {between, PLAN_OUT, 0}});
-        plan_kernel(x->b, &small_kernel, (struct plan_use[]){{between, PLAN_IN, 0}, {out, PLAN_OUT, 1}});
+        plan_kernel(x->b, i % 2 ? &whole_kernel : &small_kernel,
+                    (struct plan_use[]){{in, PLAN_IN, 0, 0}, {between, PLAN_OUT, 0, 0}});
+        plan_kernel(x->b, &small_kernel, (struct plan_use[]){{between, PLAN_IN, 0, 0}, {out, PLAN_OUT, 1, 0}});
         plan_result(x->b, i, out);
     }
     plan_group(x->b);
@@ -198,9 +199,9 @@ static void make_loop(struct made *x) {
     uint32_t test = plan_temp(x->b, IR_I1_T, 0, NULL), next = plan_temp(x->b, IR_F32_T, 0, NULL);
     plan_copy(x->b, 1, &in, &state);
     plan_loop_begin(x->b);
-    plan_kernel(x->b, &below_kernel, (struct plan_use[]){{state, PLAN_IN, 0}, {test, PLAN_OUT, 0}});
+    plan_kernel(x->b, &below_kernel, (struct plan_use[]){{state, PLAN_IN, 0, 0}, {test, PLAN_OUT, 0, 0}});
     plan_loop_body(x->b, test);
-    plan_kernel(x->b, &increment_kernel, (struct plan_use[]){{state, PLAN_IN, 0}, {next, PLAN_OUT, 1}});
+    plan_kernel(x->b, &increment_kernel, (struct plan_use[]){{state, PLAN_IN, 0, 0}, {next, PLAN_OUT, 1, 0}});
     plan_copy(x->b, 1, &next, &state);
     plan_loop_end(x->b);
     plan_result(x->b, 0, state);
@@ -371,7 +372,7 @@ static void test_donation(void **state) {
     begin(&x, 2, 1, 1);
     uint32_t in = plan_argument(x.b, 0, IR_F32_T, 1, &n), out = plan_temp(x.b, IR_F32_T, 1, &n);
     plan_copy(x.b, 1, &in, &out);
-    plan_kernel(x.b, &twice_kernel, (struct plan_use[]){{out, PLAN_INOUT, 0}});
+    plan_kernel(x.b, &twice_kernel, (struct plan_use[]){{out, PLAN_INOUT, 0, 0}});
     plan_result(x.b, 0, out);
     plan_donor(x.b, 0, 0);
     end(&x);
