@@ -5,6 +5,7 @@ import ctypes
 import ctypes.util
 import os
 import pathlib
+import re
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
 import numpy as np
@@ -116,7 +117,7 @@ _NAMES = {
 }
 
 # Those of less than 8 bits: both keep an element in a byte, but hilo's is extended to 8 bits, where ml_dtypes' upper bits are 0.
-NARROW = frozenset({21, 22, 24, 25, 29, 1000, 1001})
+NARROW = frozenset(number for number, name in _NAMES.items() if re.match(r"(u?int|float)[246](_|$)", name))
 
 
 def numpy_dtype(number: int) -> np.dtype:
