@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import pathlib
+import select
 import shutil
 import subprocess
 import sys
@@ -62,6 +63,7 @@ class Page:
         os.write(self.to, json.dumps(message).encode() + b"\0")
         while True:
             while b"\0" not in self.rest:
+                assert select.select([self.come], [], [], PATIENCE / 4)[0], f"{method}: the browser does not answer"
                 piece = os.read(self.come, 1 << 16)
                 assert piece, "the browser has ended"
                 self.rest += piece
@@ -77,9 +79,9 @@ class Page:
         return r["result"].get("value")
 
     def wait(self, expression):
-        end = time.time() + PATIENCE
+        end = time.time() + PATIENCE / 4
         while not self.js(expression):
-            assert time.time() < end, f"{expression}: not in {PATIENCE} s; the page: {self.js('document.body.innerText')}"
+            assert time.time() < end, f"{expression}: not in {PATIENCE // 4} s; the page: {self.js('document.body.innerText')}"
             time.sleep(0.02)
 
     def click(self, element):
@@ -129,11 +131,16 @@ def test_chat(browser):
         page.type("text", "Write on.")
         page.click("send")
         page.wait("document.querySelectorAll('#log .user').length === 2")
+        stop = "(() => { const r = document.getElementById('stop').getBoundingClientRect(); return [r.x, r.y]; })()"
+        place = page.js(stop)
         for more in range(3):  # it grows
             before = len(page.texts("assistant")[-1]) if more else 0
             page.wait("document.querySelector('#log').lastChild.className === 'assistant' &&"
                       f" document.querySelector('#log').lastChild.textContent.length > {before}")
         assert page.js("document.getElementById('send').disabled") and s.ended("cancelled") == 0
+        page.wait("document.getElementById('log').scrollHeight > innerHeight")  # more than fits, and the end of it is seen
+        page.wait("document.getElementById('log').scrollTop > 0")
+        assert page.js(stop) == place, "a button moves while an answer grows"
         page.click("stop")
         page.wait("!document.getElementById('send').disabled")
         assert s.idle() and s.ended("cancelled") == 1 and not page.texts("error")
