@@ -165,6 +165,29 @@ static ir_op insert(struct layout *l, enum ir_op_kind kind, ir_val *in, uint32_t
     return op;
 }
 
+/* The places of an image that a convolution's strides leave. Its spatial dimensions follow two others, in order. */
+static ir_val take_strides(struct layout *l, ir_op op, ir_val image) {
+    struct ir_module *m = l->o->m;
+    const struct ir_type_data *t = ir_val_type(m, image), *result = ir_val_type(m, ir_result(m, op, 0));
+    int64_t begin[IR_MAX_RANK] = {0}, end[IR_MAX_RANK], step[IR_MAX_RANK], dims[IR_MAX_RANK];
+    size_t n;
+    const int64_t *strides = ir_prop_i64s(m, op, IR_CONVOLUTION_window_strides, &n);
+    bool all = true;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        step[i] = strides && i >= 2 ? strides[i - 2] : 1;
+        dims[i] = i >= 2 ? result->dims[i] : t->dims[i];
+        end[i] = (dims[i] - 1) * step[i] + 1;
+        all &= dims[i] == t->dims[i];
+    }
+    if (all)
+        return image;
+    ir_op slice = insert(l, IR_SLICE, &image, 1, ir_type_with_dims(m, ir_val_get(m, image)->type, dims, t->rank), op);
+    ir_set_prop(m, slice, IR_SLICE_start_indices, ir_attr_i64s(m, begin, t->rank));
+    ir_set_prop(m, slice, IR_SLICE_limit_indices, ir_attr_i64s(m, end, t->rank));
+    ir_set_prop(m, slice, IR_SLICE_strides, ir_attr_i64s(m, step, t->rank));
+    return ir_result(m, slice, 0);
+}
+
 /* A convolution that multiplies planes becomes the product of its window, a matrix of features, and the planes as lines. */
 static void rewrite_product(struct layout *l, ir_op op) {
     struct ir_module *m = l->o->m;
@@ -179,6 +202,7 @@ static void rewrite_product(struct layout *l, ir_op op) {
         set_operand(l, op, i, 0);
         in[1 - i] = ir_operand(m, op, i);
     }
+    in[1] = take_strides(l, op, in[1]);
     for (uint32_t i = 0; i < 2; i++) {
         ir_type matrix = ir_type_with_dims(m, ir_val_get(m, in[i])->type, dims[i], 2);
         in[i] = ir_result(m, insert(l, IR_RESHAPE, &in[i], 1, matrix, op), 0);

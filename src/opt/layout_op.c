@@ -363,8 +363,8 @@ static bool has_only(const struct ir_module *m, ir_op op, enum ir_slot slot, int
 bool layout_multiplies_planes(const struct ir_module *m, const struct target *t, ir_op op) {
     ir_attr numbers = ir_prop(m, op, IR_CONVOLUTION_dimension_numbers);
     if (t->block_threads || ir_prop_i64(m, op, IR_CONVOLUTION_feature_group_count) != 1 || spatial_size(m, op, 1) != 1 ||
-        spatial_size(m, op, 2) < t->vector_bytes || !has_only(m, op, IR_CONVOLUTION_window_strides, 1) ||
-        !has_only(m, op, IR_CONVOLUTION_lhs_dilation, 1) || !has_only(m, op, IR_CONVOLUTION_padding, 0))
+        spatial_size(m, op, 2) < t->vector_bytes || !has_only(m, op, IR_CONVOLUTION_lhs_dilation, 1) ||
+        !has_only(m, op, IR_CONVOLUTION_padding, 0))
         return false;
     for (uint32_t which = 0; which <= 2; which += 2) {
         ir_val v = which ? ir_result(m, op, 0) : ir_operand(m, op, 0);

@@ -325,16 +325,16 @@ module {
 // -----
 // A convolution of few terms: storing its result element by element takes longer than a transpose.
 // RUN: --passes=layout,simplify,fold,dce
-func.func @few_terms(%x: tensor<1x16x96x96xf32>, %w: tensor<32x16x1x1xf32>) -> tensor<1x32x48x48xf32> {
-  %c = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x96x96xf32>, tensor<32x16x1x1xf32>) -> tensor<1x32x48x48xf32>
-  return %c : tensor<1x32x48x48xf32>
+func.func @few_terms(%x: tensor<2x16x96x96xf32>, %w: tensor<32x16x1x1xf32>) -> tensor<2x32x48x48xf32> {
+  %c = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x16x96x96xf32>, tensor<32x16x1x1xf32>) -> tensor<2x32x48x48xf32>
+  return %c : tensor<2x32x48x48xf32>
 }
 // ----- expected
 module {
-  func.func @few_terms(%arg0: tensor<1x16x96x96xf32>, %arg1: tensor<32x16x1x1xf32>) -> tensor<1x32x48x48xf32> {
-    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, 0, 1, f], window = {stride = [2, 2] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x16x96x96xf32>, tensor<32x16x1x1xf32>) -> tensor<1x48x48x32xf32>
-    %1 = stablehlo.transpose %0, dims = [0, 3, 1, 2] : (tensor<1x48x48x32xf32>) -> tensor<1x32x48x48xf32>
-    return %1 : tensor<1x32x48x48xf32>
+  func.func @few_terms(%arg0: tensor<2x16x96x96xf32>, %arg1: tensor<32x16x1x1xf32>) -> tensor<2x32x48x48xf32> {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, 0, 1, f], window = {stride = [2, 2] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x16x96x96xf32>, tensor<32x16x1x1xf32>) -> tensor<2x48x48x32xf32>
+    %1 = stablehlo.transpose %0, dims = [0, 3, 1, 2] : (tensor<2x48x48x32xf32>) -> tensor<2x32x48x48xf32>
+    return %1 : tensor<2x32x48x48xf32>
   }
 }
 // -----
@@ -355,6 +355,23 @@ module {
     %4 = stablehlo.broadcast_in_dim %arg2, dims = [1] : (tensor<24xf32>) -> tensor<1x24x12x12xf32>
     %5 = stablehlo.add %3, %4 : tensor<1x24x12x12xf32>
     return %5 : tensor<1x24x12x12xf32>
+  }
+}
+// -----
+// Of the planes, strides leave some places.
+func.func @strides(%x: tensor<1x16x21x24xf32>, %w: tensor<24x16x1x1xf32>) -> tensor<1x24x11x12xf32> {
+  %c = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x21x24xf32>, tensor<24x16x1x1xf32>) -> tensor<1x24x11x12xf32>
+  return %c : tensor<1x24x11x12xf32>
+}
+// ----- expected
+module {
+  func.func @strides(%arg0: tensor<1x16x21x24xf32>, %arg1: tensor<24x16x1x1xf32>) -> tensor<1x24x11x12xf32> {
+    %0 = stablehlo.slice %arg0 [0:1, 0:16, 0:21:2, 0:23:2] : (tensor<1x16x21x24xf32>) -> tensor<1x16x11x12xf32>
+    %1 = stablehlo.reshape %arg1 : (tensor<24x16x1x1xf32>) -> tensor<24x16xf32>
+    %2 = stablehlo.reshape %0 : (tensor<1x16x11x12xf32>) -> tensor<16x132xf32>
+    %3 = stablehlo.dot_general %1, %2, contracting_dims = [1] x [0] : (tensor<24x16xf32>, tensor<16x132xf32>) -> tensor<24x132xf32>
+    %4 = stablehlo.reshape %3 : (tensor<24x132xf32>) -> tensor<1x24x11x12xf32>
+    return %4 : tensor<1x24x11x12xf32>
   }
 }
 // -----
