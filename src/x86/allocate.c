@@ -162,8 +162,10 @@ static bool allocate_free(const struct allocate *a, int class, uint8_t reg, uint
 static uint8_t allocate_hint(const struct allocate *a, const struct x86_ins *v, int class, uint32_t forbidden) {
     const struct x86_ins *candidates[X86_ARGS + 4];
     uint32_t n = 0;
-    if (v->op == X86_PARAM)
-        return forbidden >> allocate_params[v->imm] & 1 ? X86_NO_REGISTER : allocate_params[v->imm];
+    if (v->op == X86_PARAM) { /* another parameter can be in its register, where divisions forbid its own */
+        uint8_t reg = allocate_params[v->imm];
+        return forbidden >> reg & 1 || !allocate_free(a, class, reg, v->pos) ? X86_NO_REGISTER : reg;
+    }
     if (v->phi && !v->phi->slot)
         candidates[n++] = v->phi;
     for (const struct x86_incoming *in = v->in; in && n < X86_ARGS; in = in->next)

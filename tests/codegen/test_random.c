@@ -1,4 +1,5 @@
-/* Random kernels: all ways of indexing, nested loops, branches, guards, registers, reductions, tails of every length. */
+/* Random kernels: values before the grid, all ways of indexing, nested loops, branches, guards, registers, reductions, tails of
+ * every length. */
 #include "harness.h"
 
 enum { ROW = 70, ROWS = 3, N = 2 * ROW * ROWS + 8, POOL = 24 };
@@ -96,6 +97,17 @@ static kir_val any_value(struct gen *g) {
     if (t == KIR_F32 && harness_below(4) == 0)
         return kir_fma(k, any(g, t), any(g, t), any(g, t));
     return kir_op2(k, (enum kir_op)floats[harness_below(7)], 0, any(g, t), any(g, t));
+}
+
+/* Values that are the same in all iterations of the grid. */
+static void before_grid(struct gen *g) {
+    for (uint32_t n = harness_below(8); n > 0; n--) {
+        enum kir_type t = any_type();
+        uint32_t b = g->in[harness_below(4)];
+        add(g, kir_load(g->k, b, kir_i64(g->k, harness_below(N))));
+        if (t != KIR_I1 && !kir_is_float(t))
+            add(g, kir_op2(g->k, harness_below(2) ? KIR_DIV : KIR_REM, harness_below(2), any(g, t), any(g, t)));
+    }
 }
 
 static void any_store(struct gen *g) {
@@ -233,6 +245,7 @@ static void random_kernel(struct harness_batch *batch) {
         static const enum ir_dtype types[] = {0, IR_I1_T, IR_I8_T, IR_I16_T, IR_I32_T, IR_I64_T, IR_F32_T, IR_F64_T};
         sums[i] = kir_param(k, KIR_OUT, types[g.type[i]], ROWS);
     }
+    before_grid(&g);
     kir_val row = kir_loop(k, KIR_GRID, ROWS, 0);
     g.row = kir_op2(k, KIR_MUL, 0, row, kir_i64(k, ROW));
     for (uint32_t i = 0; i < g.nregs; i++)
