@@ -520,6 +520,27 @@ static uint32_t longest_axis(const struct contraction *c, uint32_t but, uint32_t
     return best;
 }
 
+/* What panels along an axis compute too much, relative to what they have to. */
+static double padding_of(const struct contraction *c, uint32_t axis) {
+    uint32_t rows;
+    int64_t size = c->result[axis].size, lanes = contract_lanes(c, size, &rows);
+    return (double)(((size - 1) / lanes + 1) * lanes) / (double)size - 1;
+}
+
+/* The axis of lanes: v, or an axis of the other operand where panels along v would be so empty that it takes less time to store
+   the elements of the result one by one. */
+static uint32_t fuller_axis(const struct contraction *c, uint32_t v) {
+    enum { STORED = 8 }; /* an element by itself, in the time of so many multiply-adds of vectors */
+    uint32_t w = longest_axis(c, v, c->result[v].stride[1] != 0);
+    double terms = 1;
+    for (uint32_t i = 0; i < c->nsum; i++)
+        terms *= (double)c->sum[i].size;
+    if (c->l->target->block_threads || c->conv || w == c->nresult || !kir_is_float(c->acc) || contract_has_narrow_unit(c))
+        return v;
+    double more = terms * (padding_of(c, v) - padding_of(c, w));
+    return more > STORED * (double)contract_vector(c) && contract_can_block(c, v) && contract_can_block(c, w) ? w : v;
+}
+
 static void schedule(struct contraction *c) {
     uint32_t v = c->nresult, s = c->nsum;
     for (uint32_t i = 0; i < c->nresult; i++)
@@ -531,6 +552,8 @@ static void schedule(struct contraction *c) {
     for (uint32_t i = 0; i < c->nresult && v == c->nresult; i++) /* packing makes any axis contiguous */
         if (c->result[c->nresult - 1 - i].size >= 8 && contract_can_block(c, c->nresult - 1 - i))
             v = c->nresult - 1 - i;
+    if (v < c->nresult)
+        v = fuller_axis(c, v);
     if (v == c->nresult && s < c->nsum && !c->l->kernel->strict) {
         contract_sum_lanes(c, s, longest_axis(c, c->nresult, 1), longest_axis(c, c->nresult, 0));
         return;

@@ -585,3 +585,45 @@ func.func @passing() {
   check.expect_eq %dot, %sum : tensor<2x33x73xf32>
   return
 }
+
+// -----
+
+// columns that would leave much of a panel empty: lanes are along rows, with what an epilogue reads
+func.func @empty_panels() {
+  %ai = stablehlo.iota dim = 0 : tensor<144000xi32>
+  %am = stablehlo.constant dense<7> : tensor<144000xi32>
+  %ap = stablehlo.multiply %ai, %am : tensor<144000xi32>
+  %ad = stablehlo.constant dense<13> : tensor<144000xi32>
+  %ar = stablehlo.remainder %ap, %ad : tensor<144000xi32>
+  %ao = stablehlo.constant dense<6> : tensor<144000xi32>
+  %as = stablehlo.subtract %ar, %ao : tensor<144000xi32>
+  %ac = stablehlo.convert %as : (tensor<144000xi32>) -> tensor<144000xf32>
+  %a = stablehlo.reshape %ac : (tensor<144000xf32>) -> tensor<2x160x450xf32>
+  %bi = stablehlo.iota dim = 0 : tensor<44100xi32>
+  %bm = stablehlo.constant dense<5> : tensor<44100xi32>
+  %bp = stablehlo.multiply %bi, %bm : tensor<44100xi32>
+  %bd = stablehlo.constant dense<11> : tensor<44100xi32>
+  %br = stablehlo.remainder %bp, %bd : tensor<44100xi32>
+  %bo = stablehlo.constant dense<5> : tensor<44100xi32>
+  %bs = stablehlo.subtract %br, %bo : tensor<44100xi32>
+  %bc = stablehlo.convert %bs : (tensor<44100xi32>) -> tensor<44100xf32>
+  %b = stablehlo.reshape %bc : (tensor<44100xf32>) -> tensor<2x450x49xf32>
+  %row = stablehlo.iota dim = 1 : tensor<2x160x49xf32>
+  %dot = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+      : (tensor<2x160x450xf32>, tensor<2x450x49xf32>) -> tensor<2x160x49xf32>
+  %more = stablehlo.add %dot, %row : tensor<2x160x49xf32>
+  %x = stablehlo.broadcast_in_dim %a, dims = [0, 1, 3] : (tensor<2x160x450xf32>) -> tensor<2x160x49x450xf32>
+  %y = stablehlo.broadcast_in_dim %b, dims = [0, 3, 2] : (tensor<2x450x49xf32>) -> tensor<2x160x49x450xf32>
+  %xy = stablehlo.multiply %x, %y : tensor<2x160x49x450xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%xy init: %zero) applies stablehlo.add across dimensions = [3]
+      : (tensor<2x160x49x450xf32>, tensor<f32>) -> tensor<2x160x49xf32>
+  %same = stablehlo.add %sum, %row : tensor<2x160x49xf32>
+  check.expect_eq %more, %same : tensor<2x160x49xf32>
+  %bt = stablehlo.transpose %b, dims = [0, 2, 1] : (tensor<2x450x49xf32>) -> tensor<2x49x450xf32>
+  %at = stablehlo.transpose %a, dims = [2, 0, 1] : (tensor<2x160x450xf32>) -> tensor<450x2x160xf32>
+  %turned = stablehlo.dot_general %at, %bt, batching_dims = [1] x [0], contracting_dims = [0] x [2]
+      : (tensor<450x2x160xf32>, tensor<2x49x450xf32>) -> tensor<2x160x49xf32>
+  check.expect_eq %turned, %sum : tensor<2x160x49xf32>
+  return
+}
