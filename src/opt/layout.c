@@ -165,18 +165,19 @@ static ir_op insert(struct layout *l, enum ir_op_kind kind, ir_val *in, uint32_t
     return op;
 }
 
-/* The places of an image that a convolution's strides leave. Its spatial dimensions follow two others, in order. */
-static ir_val take_strides(struct layout *l, ir_op op, ir_val image) {
+/* The places of an image that a convolution's strides and negative padding leave. Its spatial dimensions follow two others, in
+   order. */
+static ir_val take_places(struct layout *l, ir_op op, ir_val image) {
     struct ir_module *m = l->o->m;
     const struct ir_type_data *t = ir_val_type(m, image), *result = ir_val_type(m, ir_result(m, op, 0));
-    int64_t begin[IR_MAX_RANK] = {0}, end[IR_MAX_RANK], step[IR_MAX_RANK], dims[IR_MAX_RANK];
-    size_t n;
-    const int64_t *strides = ir_prop_i64s(m, op, IR_CONVOLUTION_window_strides, &n);
+    int64_t begin[IR_MAX_RANK], end[IR_MAX_RANK], step[IR_MAX_RANK], dims[IR_MAX_RANK];
     bool all = true;
     for (uint32_t i = 0; i < t->rank; i++) {
-        step[i] = strides && i >= 2 ? strides[i - 2] : 1;
-        dims[i] = i >= 2 ? result->dims[i] : t->dims[i];
-        end[i] = (dims[i] - 1) * step[i] + 1;
+        bool spatial = i >= 2;
+        step[i] = spatial ? ir_prop_i64_at(m, op, IR_CONVOLUTION_window_strides, i - 2, 1) : 1;
+        begin[i] = spatial ? -ir_prop_i64_at(m, op, IR_CONVOLUTION_padding, 2 * (i - 2), 0) : 0; /* [dimension][low, high] */
+        dims[i] = spatial ? result->dims[i] : t->dims[i];
+        end[i] = begin[i] + (dims[i] - 1) * step[i] + 1;
         all &= dims[i] == t->dims[i];
     }
     if (all)
@@ -202,7 +203,7 @@ static void rewrite_product(struct layout *l, ir_op op) {
         set_operand(l, op, i, 0);
         in[1 - i] = ir_operand(m, op, i);
     }
-    in[1] = take_strides(l, op, in[1]);
+    in[1] = take_places(l, op, in[1]);
     for (uint32_t i = 0; i < 2; i++) {
         ir_type matrix = ir_type_with_dims(m, ir_val_get(m, in[i])->type, dims[i], 2);
         in[i] = ir_result(m, insert(l, IR_RESHAPE, &in[i], 1, matrix, op), 0);

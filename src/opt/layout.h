@@ -97,7 +97,7 @@ bool layout_backward(const struct ir_module *m, ir_op op, const int64_t *to, int
 bool layout_conv_fits(const struct ir_module *m, ir_op op, uint32_t which, const int64_t *order);
 void layout_conv_order(const struct ir_module *m, ir_op op, uint32_t which, int64_t *order);
 /* Whether a convolution multiplies the planes of one image by a matrix: its window has one place, and the places of an image,
-   of which the result has all or, with strides, every second, third …, are contiguous and fill some vectors: `vector_bytes`
+   of which strides and negative padding may leave some, are contiguous and fill some vectors: `vector_bytes`
    places are four of f32. */
 bool layout_multiplies_planes(const struct ir_module *m, const struct target *t, ir_op op);
 /* Sets the dimension numbers of one of them that had the layout of its type and is in `order` now. */

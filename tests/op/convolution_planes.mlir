@@ -51,7 +51,7 @@ func.func @other_places() {
 
 // -----
 
-// Strides leave some places, or all of one dimension; the last ones of an image are not read.
+// Strides and negative padding leave some places, or all of one dimension.
 func.func @strides() {
   %n = stablehlo.iota dim = 0 : tensor<5280xf32>
   %five = stablehlo.constant dense<5.0> : tensor<5280xf32>
@@ -74,5 +74,11 @@ func.func @strides() {
   %8 = stablehlo.dot_general %a, %7, contracting_dims = [1] x [0] : (tensor<24x16xf32>, tensor<16x90xf32>) -> tensor<24x90xf32>
   %9 = stablehlo.reshape %8 : (tensor<24x90xf32>) -> tensor<1x24x6x15xf32>
   check.expect_eq %5, %9 : tensor<1x24x6x15xf32>
+  %10 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 1], pad = [[-1, -3], [0, -2]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x22x15xf32>, tensor<24x16x1x1xf32>) -> tensor<1x24x9x13xf32>
+  %11 = stablehlo.slice %x [0:1, 0:16, 1:19:2, 0:13] : (tensor<1x16x22x15xf32>) -> tensor<1x16x9x13xf32>
+  %12 = stablehlo.reshape %11 : (tensor<1x16x9x13xf32>) -> tensor<16x117xf32>
+  %13 = stablehlo.dot_general %a, %12, contracting_dims = [1] x [0] : (tensor<24x16xf32>, tensor<16x117xf32>) -> tensor<24x117xf32>
+  %14 = stablehlo.reshape %13 : (tensor<24x117xf32>) -> tensor<1x24x9x13xf32>
+  check.expect_eq %10, %14 : tensor<1x24x9x13xf32>
   return
 }

@@ -358,20 +358,20 @@ module {
   }
 }
 // -----
-// Of the planes, strides leave some places.
-func.func @strides(%x: tensor<1x16x21x24xf32>, %w: tensor<24x16x1x1xf32>) -> tensor<1x24x11x12xf32> {
-  %c = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x21x24xf32>, tensor<24x16x1x1xf32>) -> tensor<1x24x11x12xf32>
-  return %c : tensor<1x24x11x12xf32>
+// Of the planes, strides and negative padding leave some places.
+func.func @strides(%x: tensor<1x16x21x24xf32>, %w: tensor<24x16x1x1xf32>) -> tensor<1x24x10x12xf32> {
+  %c = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2], pad = [[-1, -1], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x21x24xf32>, tensor<24x16x1x1xf32>) -> tensor<1x24x10x12xf32>
+  return %c : tensor<1x24x10x12xf32>
 }
 // ----- expected
 module {
-  func.func @strides(%arg0: tensor<1x16x21x24xf32>, %arg1: tensor<24x16x1x1xf32>) -> tensor<1x24x11x12xf32> {
-    %0 = stablehlo.slice %arg0 [0:1, 0:16, 0:21:2, 0:23:2] : (tensor<1x16x21x24xf32>) -> tensor<1x16x11x12xf32>
+  func.func @strides(%arg0: tensor<1x16x21x24xf32>, %arg1: tensor<24x16x1x1xf32>) -> tensor<1x24x10x12xf32> {
+    %0 = stablehlo.slice %arg0 [0:1, 0:16, 1:20:2, 0:23:2] : (tensor<1x16x21x24xf32>) -> tensor<1x16x10x12xf32>
     %1 = stablehlo.reshape %arg1 : (tensor<24x16x1x1xf32>) -> tensor<24x16xf32>
-    %2 = stablehlo.reshape %0 : (tensor<1x16x11x12xf32>) -> tensor<16x132xf32>
-    %3 = stablehlo.dot_general %1, %2, contracting_dims = [1] x [0] : (tensor<24x16xf32>, tensor<16x132xf32>) -> tensor<24x132xf32>
-    %4 = stablehlo.reshape %3 : (tensor<24x132xf32>) -> tensor<1x24x11x12xf32>
-    return %4 : tensor<1x24x11x12xf32>
+    %2 = stablehlo.reshape %0 : (tensor<1x16x10x12xf32>) -> tensor<16x120xf32>
+    %3 = stablehlo.dot_general %1, %2, contracting_dims = [1] x [0] : (tensor<24x16xf32>, tensor<16x120xf32>) -> tensor<24x120xf32>
+    %4 = stablehlo.reshape %3 : (tensor<24x120xf32>) -> tensor<1x24x10x12xf32>
+    return %4 : tensor<1x24x10x12xf32>
   }
 }
 // -----
