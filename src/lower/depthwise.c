@@ -5,7 +5,8 @@
  * An iteration of the grid takes some units, such as rows, of some columns, which are short parts of the axis of lanes. Where
  * lanes are features, a column is a cache line, and each takes all units before the next one is begun, so that what windows of
  * neighbouring units share stays in the L1 cache; and there are rather more parts of the features than of the units, whose ends
- * are read twice. Where lanes are positions, a column is a vector, the last of which overlaps the one before.
+ * are read twice. Where lines of positions are too long for that, a tile takes all units instead. Where lanes are positions, a
+ * column is a vector, the last of which overlaps the one before.
  *
  * A register tile is a line of output positions along one more spatial dimension. Under one tap of the other dimensions, each
  * vector of the input that the tile's windows cover is loaded once and multiplied for all of the windows that it is in. The
@@ -39,6 +40,7 @@ struct depthwise {
     int64_t lanes;              /* of a vector */
     int64_t parts, part;        /* blocks of the axis of lanes, columns of a block */
     bool prefetches;            /* what is read next */
+    bool downward;              /* a tile takes all units before the next one is begun */
     struct contract_axes units; /* the axes of the result but those of lanes and tiles */
     int64_t block;              /* units of a block */
     bool packed;                /* weights are read from `weights`: lines of the sum by features */
@@ -290,8 +292,15 @@ static void columns(struct depthwise *d, struct place *t) {
     }
 }
 
-/* All tiles. */
-static void tiles(struct depthwise *d, struct place *t) {
+/* Opens a loop over the units of a block. */
+static void units(struct depthwise *d, kir_val block) {
+    struct lower *l = d->c->l;
+    kir_val first = lower_mul(l, block, d->block);
+    contract_set(d->c, &d->units, lower_chunk_loop(l, first, d->block, d->units.size, KIR_SERIAL, 0));
+}
+
+/* All tiles of a block. */
+static void tiles(struct depthwise *d, kir_val block, struct place *t) {
     struct segment s[3];
     find_segments(&d->tiles, s);
     for (int i = 0; i < 3; i++) {
@@ -299,8 +308,10 @@ static void tiles(struct depthwise *d, struct place *t) {
             continue;
         t->first = open_segment(d->c->l, &d->tiles, &s[i]);
         t->inside = s[i].inside;
+        if (d->downward)
+            units(d, block);
         columns(d, t);
-        kir_close(d->c->l->k);
+        lower_close(d->c->l, 1 + d->downward);
     }
 }
 
@@ -403,6 +414,24 @@ static void divide(struct depthwise *d, double bytes, int64_t wanted) {
     d->parts = ceil_of(most, d->part);
 }
 
+/* Whether what windows of a line of positions read of a column is more than the L1 cache holds until the next line, which reads
+   much of it, too: positions that are a multiple of cache lines apart lie in few of its sets. */
+static bool exceeds_l1(const struct depthwise *d) {
+    const struct contraction *c = d->c;
+    const struct target *t = c->l->target;
+    if (d->planes || !d->input.plain || t->block_threads)
+        return false;
+    int64_t positions = d->v->dim[d->along].size, sets = (int64_t)(t->l1_way_bytes / t->line_bytes);
+    int64_t apart = d->input.steps.position[d->along] * (int64_t)(kir_type_bits(c->acc) / 8) / (int64_t)t->line_bytes;
+    for (uint32_t i = 0; i < d->v->n; i++)
+        positions *= i == d->along ? 1 : d->v->dim[i].window;
+    while (sets > 1 && apart > 0 && apart % 2 == 0) {
+        sets /= 2;
+        apart /= 2;
+    }
+    return positions > (int64_t)(t->l1_bytes / t->l1_way_bytes) * sets;
+}
+
 static bool find(struct depthwise *d) {
     struct contraction *c = d->c;
     const struct conv *v = d->v;
@@ -439,6 +468,7 @@ static bool find(struct depthwise *d) {
     wanted = work * (double)lines < (double)target->parallel_ops ? 1 : wanted;
     double bytes = elements * (kir_type_bits(c->acc) / 8);
     divide(d, bytes, wanted);
+    d->downward = exceeds_l1(d);
     d->prefetches = d->input.plain && !target->block_threads && (d->planes || v->dim[d->along].stride == 1) &&
              bytes > DEPTHWISE_FAR * (double)(target->cores ? target->cores : 1) * (double)target->l2_bytes;
     return true;
@@ -462,9 +492,9 @@ bool contract_depthwise(struct contraction *c) {
         t.begin = d.planes ? contract_tile_begin(l, column, n->all, n->size) : lower_mul(l, column, n->size);
         t.count = d.planes ? kir_i64(l->k, n->size) : lower_extent(l, t.begin, n->size, n->all);
     }
-    kir_val unit = lower_chunk_loop(l, lower_mul(l, at[0], d.block), d.block, d.units.size, KIR_SERIAL, 0);
-    contract_set(c, &d.units, unit);
-    tiles(&d, &t);
-    lower_close(l, 2 + outer);
+    if (!d.downward)
+        units(&d, at[0]);
+    tiles(&d, at[0], &t);
+    lower_close(l, 1u + outer + !d.downward);
     return true;
 }

@@ -1115,3 +1115,46 @@ func.func @depthwise_planes_large() {
   check.expect_eq_const %sum, dense<-63> : tensor<i32>
   return
 }
+
+// -----
+
+// Rows of positions that the L1 cache does not hold.
+func.func @depthwise_long_rows() {
+  %xm = stablehlo.constant dense<7> : tensor<125440xi32>
+  %xd = stablehlo.constant dense<13> : tensor<125440xi32>
+  %xo = stablehlo.constant dense<6> : tensor<125440xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<125440xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<125440xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<125440xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<125440xi32>
+  %xc = stablehlo.convert %xs : (tensor<125440xi32>) -> tensor<125440xf32>
+  %x = stablehlo.reshape %xc : (tensor<125440xf32>) -> tensor<2x7x140x64xf32>
+  %wm = stablehlo.constant dense<5> : tensor<576xi32>
+  %wd = stablehlo.constant dense<11> : tensor<576xi32>
+  %wo = stablehlo.constant dense<5> : tensor<576xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<576xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<576xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<576xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<576xi32>
+  %wc = stablehlo.convert %ws : (tensor<576xi32>) -> tensor<576xf32>
+  %w = stablehlo.reshape %wc : (tensor<576xf32>) -> tensor<3x3x1x64xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<2x7x140x64xf32>, tensor<3x3x1x64xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 64 : i64}
+      : (tensor<2x7x140x64xf32>, tensor<3x3x1x64xf32>) -> tensor<2x7x140x64xf32>
+  %hm = stablehlo.constant dense<3> : tensor<125440xi32>
+  %hd = stablehlo.constant dense<19> : tensor<125440xi32>
+  %ho = stablehlo.constant dense<9> : tensor<125440xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<125440xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<125440xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<125440xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<125440xi32>
+  %h = stablehlo.reshape %hs : (tensor<125440xi32>) -> tensor<2x7x140x64xi32>
+  %yi = stablehlo.convert %y0 : (tensor<2x7x140x64xf32>) -> tensor<2x7x140x64xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<2x7x140x64xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<2x7x140x64xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<2082> : tensor<i32>
+  return
+}
