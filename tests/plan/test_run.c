@@ -27,6 +27,12 @@ static void *counting_realloc(void *user, void *p, size_t old, size_t n, size_t 
     return sys.realloc_fn(sys.user, p, old, n, align);
 }
 
+/* That nothing has been taken since `before`: idle memory serves. The torture build frees it early, so that it moves. */
+static void assert_none_since(long before) {
+    if (!TORTURE)
+        assert_int_equal(atomic_load(&allocations), before);
+}
+
 static hilo_client *client_of(int32_t threads) {
     hilo_client_options o;
     hilo_client *client;
@@ -276,11 +282,11 @@ static void test_no_allocation(void **state) {
     long before = atomic_load(&allocations);
     for (int i = 0; i < 20; i++)
         hilo_buffer_release(execute(&x, NULL, in));
-    assert_int_equal(atomic_load(&allocations), before);
+    assert_none_since(before);
     hilo_stats stats = {.struct_size = sizeof stats};
     assert_int_equal(hilo_executable_stats(x.exe, &stats), HILO_OK);
     assert_int_equal(stats.executions, 21);
-    assert_true(stats.allocations == 0 && stats.copied_bytes == 0);
+    assert_true((TORTURE || stats.allocations == 0) && stats.copied_bytes == 0);
     assert_true(stats.peak_bytes >= 3 * N * sizeof(float) && stats.peak_bytes < 4 * N * sizeof(float));
     hilo_buffer_release(in);
     drop(&x);
@@ -440,7 +446,7 @@ static void test_reference(void **state) {
     long before = atomic_load(&allocations);
     hilo_buffer_release(got);
     hilo_buffer_release(execute(&x, NULL, a));
-    assert_int_equal(atomic_load(&allocations), before);
+    assert_none_since(before);
     hilo_buffer_release(a);
     drop(&x);
 }
