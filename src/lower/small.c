@@ -55,8 +55,8 @@ static bool is_large(const struct contraction *c) {
 /* How many partial sums hide the latency of multiply-add where a tile has few registers. */
 static int64_t sum_parts(const struct contraction *c, int64_t registers) {
     int64_t parts = 1, size = c->nsum ? c->sum[c->nsum - 1].size : 1;
-    if (c->l->kernel->strict || !kir_is_float(c->acc) || is_large(c))
-        return 1;
+    if (c->l->kernel->strict || !kir_is_float(c->acc) || is_large(c) || c->l->kernel->batch_invariant)
+        return 1; /* batch_invariant: rows, and zeros at the end of a sum, change neither parts nor their order */
     while (2 * parts * registers <= c->l->target->fma_in_flight && parts < 4 && size % (2 * parts) == 0 && size > 2 * parts)
         parts *= 2;
     return parts;

@@ -3,14 +3,16 @@
  * A prologue splits the sum (split-K): a task takes a block of lines and a panel of columns, and adds a tile of lines at
  * once, each times its factor of each row, to partial sums that stay in the L1 cache. So memory is read line by line, and in
  * parallel even where the result has few columns. The kernel itself adds up the partial sums and the lines after the last
- * block, and has the epilogue. The blocks depend on sizes alone, so results do not depend on threads. */
+ * block, and has the epilogue. The blocks depend on sizes alone, so results do not depend on threads. With batch_invariant they
+ * have a fixed length, so that they do not depend on how many zeros are at the end of the sum either. */
 #include "lower/contract.h"
 
 enum {
     VECMAT_ROWS = 4, /* most rows, whose sums and factors are in registers on any machine */
     VECMAT_LONG = 512, /* lines of a block from which there may be more tasks, */
     VECMAT_TASKS = 4, /* times those of the target */
-    VECMAT_LINES = TORTURED(TORTURE_PART, 32), /* of a block, at least */
+    VECMAT_LINES = TORTURED(TORTURE_PART, 32), /* of a block, at least; */
+    VECMAT_FIXED = 256, /* with batch_invariant, of which sizes of caches are multiples, */
     VECMAT_TILE = TORTURED(TORTURE_PART, 8) /* factors of rows in registers */
 };
 
@@ -31,8 +33,10 @@ static bool is_eligible(struct vecmat *v) {
     v->nrows = v->rows < c->nresult ? c->result[v->rows].size : 1;
     v->ncolumns = c->result[v->columns].size;
     v->size = c->sum[0].size;
-    return v->nrows <= VECMAT_ROWS && v->ncolumns >= 16 && v->size >= 2 * VECMAT_LINES &&
-           v->size >= TORTURED(TORTURE_PART, c->l->target->parallel_ops / 4) / v->ncolumns;
+    bool invariant = c->l->kernel->batch_invariant;
+    int64_t least = TORTURED(TORTURE_PART, c->l->target->parallel_ops / 4) / v->ncolumns;
+    least = invariant ? VECMAT_FIXED : least > 2 * VECMAT_LINES ? least : 2 * VECMAT_LINES;
+    return v->nrows <= VECMAT_ROWS && v->ncolumns >= 16 && v->size >= least;
 }
 
 static void divide(struct vecmat *v) {
@@ -40,6 +44,13 @@ static void divide(struct vecmat *v) {
     int64_t most = (int64_t)v->c->l->target->l1_bytes / 3 / bytes / v->nrows; /* partial sums in the cache, of all rows */
     v->npanels = (v->ncolumns + most - 1) / most;
     v->panel = (v->ncolumns + v->npanels - 1) / v->npanels;
+    if (v->c->l->kernel->batch_invariant) {
+        for (v->tile = VECMAT_TILE / v->nrows; VECMAT_FIXED % v->tile;)
+            v->tile--;
+        v->block = VECMAT_FIXED;
+        v->nblocks = v->size / v->block;
+        return;
+    }
     int64_t tasks = v->c->l->target->tasks, least = (tasks + v->npanels - 1) / v->npanels, many = v->size / VECMAT_LONG;
     v->nblocks = v->size / VECMAT_LINES < least ? v->size / VECMAT_LINES : least;
     if (many > v->nblocks)

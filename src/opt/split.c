@@ -283,6 +283,15 @@ static bool same_elements(const struct rules *r, ir_op op) {
     return true;
 }
 
+/* Whether the bits of a row would depend on how many zeros are at its end: with batch_invariant, on processors. */
+static bool depends_on_size(const struct rules *r, const struct stages *s) {
+    const struct target *t = r->o->options.target;
+    if (!r->o->options.batch_invariant || (t && t->block_threads) || (s->kind != IR_ADD && s->kind != IR_MULTIPLY))
+        return false;
+    enum ir_dtype_class cls = ir_dtype_get(ir_type_get(r->m, s->scalar)->dtype)->cls;
+    return cls == IR_FLOAT || cls == IR_COMPLEX_CLASS;
+}
+
 bool opt_rule_reduce_blocks(struct rules *r, ir_op op) {
     const struct ir_op_data *x = ir_op_get(r->m, op);
     struct stages s = {.op = op, .n = x->nresults};
@@ -310,6 +319,8 @@ bool opt_rule_reduce_blocks(struct rules *r, ir_op op) {
         if (t->cls == IR_FLOAT && t->bits < 32 && (s.kind == IR_ADD || s.kind == IR_MULTIPLY))
             s.scalar = ir_type_of(r->m, IR_F32_T, NULL, 0);
     }
+    if (depends_on_size(r, &s))
+        return false;
     split(r, &s);
     return true;
 }
@@ -388,7 +399,7 @@ bool opt_rule_dot_blocks(struct rules *r, ir_op op) {
         *(i < nbatch ? &batch : i < lhs->rank - nsum ? &rows : &columns) *= (double)t->dims[i];
     double tasks = batch * ceil(rows / SPLIT_TILE) * ceil(columns / SPLIT_TILE);
     bool few = rows <= SPLIT_SHORT || columns <= SPLIT_SHORT, both = rows < SPLIT_SHORT && columns < SPLIT_SHORT;
-    if (r->o->options.batch_invariant && fmin(rows, columns) <= OPT_INVARIANT_ROWS)
+    if (r->o->options.batch_invariant) /* whether it pays depends on rows and terms */
         return false;
     if (nsum == 0 || tasks > SPLIT_FEW || (few && !both) || size < 4 * SPLIT_TERMS ||
         batch * rows * columns * size < 16.0 * SPLIT_WORK)

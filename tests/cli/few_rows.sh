@@ -220,4 +220,20 @@ END
     exits 0 compile ahead.mlir --emit kir --target-cpu x86-64-v3
     grep -q prefetch out && fail "lines of $n: prefetched for x86-64-v3" || pass
 done
+
+# Beyond 16 rows, too, they are added in one way, however many there are: prompts may be read together. So few columns with so
+# many terms would else be split.
+for n in 32 256; do
+    cat >many.mlir <<END
+func.func @main(%x: tensor<256x4096xf32>, %w: tensor<128x4096xf32>) -> tensor<${n}x128xf32> {
+  %r = stablehlo.slice %x [0:$n, 0:4096] : (tensor<256x4096xf32>) -> tensor<${n}x4096xf32>
+  %y = stablehlo.dot_general %r, %w, contracting_dims = [1] x [1]
+    : (tensor<${n}x4096xf32>, tensor<128x4096xf32>) -> tensor<${n}x128xf32>
+  return %y : tensor<${n}x128xf32>
+}
+END
+    exits 0 run many.mlir $flags --input random:3 -o $n.npy
+    tail -c +129 $n.npy | head -c $((4 * 32 * 128)) >$n.bits
+done
+cmp -s 32.bits 256.bits && pass || fail "rows of 256 have other bits than those of 32"
 finish
