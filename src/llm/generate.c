@@ -88,16 +88,26 @@ static void choose(struct chooser *c, const struct llm_ids *seen, int32_t *next)
         *next = llm_sample(c->o, c->logits, c->vocab, seen->v, seen->n, c->candidates, &c->state);
 }
 
-/* How many tokens of the prompt are in the cache. The last one is always read, because its logits are needed. */
+/* How many tokens of the prompt are in the cache as a session of its own would read them. */
 static size_t reuse(struct llm_session *s, const int32_t *prompt, size_t n) {
-    size_t same = 0;
+    size_t nportions;
     if (s->seen.n != (size_t)s->at[0])
         s->seen.n = 0;
-    while (same + 1 < n && same < s->seen.n && s->seen.v[same] == prompt[same])
-        same++;
-    same = llm_session_reach(s, same);
+    size_t same = llm_session_shared(s, &s->seen, &s->portions, prompt, n, &nportions);
     llm_session_rewind(s, same);
+    s->portions.n = nportions;
     return same;
+}
+
+/* Notes the portions of a prompt of n tokens from the `at`-th on; returns where the last one begins. */
+static size_t note_portions(struct llm_session *s, size_t at, size_t n) {
+    size_t last = at;
+    while (at < n) {
+        last = at;
+        at += llm_session_portion(s, at, n - at);
+        llm_ids_push(&s->portions, (int32_t)at);
+    }
+    return last;
 }
 
 /* Reserves memory for the expected tokens, so that decode steps allocate none. */
@@ -117,9 +127,18 @@ static hilo_status read_prompt(struct llm_session *s, const int32_t *prompt, siz
     out->reused = reuse(s, prompt, n);
     out->read = n - out->reused;
     const int32_t *rest = prompt + out->reused;
-    HILO_TRY(llm_session_prefill(s, &rest, &out->read, next, c->logits));
-    for (size_t i = 0; i < out->read; i++)
-        llm_ids_push(&s->seen, rest[i]);
+    size_t read = out->read, whole = 0;
+    if (n <= (size_t)s->limit) /* else it is refused */
+        whole = note_portions(s, out->reused, n) - out->reused;
+    if (whole) { /* what a longer prompt shares with this one */
+        HILO_TRY(llm_session_prefill(s, &rest, &whole, next, c->logits));
+        llm_session_mark(s);
+        rest += whole;
+        read -= whole;
+    }
+    HILO_TRY(llm_session_prefill(s, &rest, &read, next, c->logits));
+    for (size_t i = out->reused; i < n; i++)
+        llm_ids_push(&s->seen, prompt[i]);
     out->prefill_ms = rt_now_ms() - begin - (s->compile_ms - compiling);
     choose(c, &s->seen, next);
     return HILO_OK;
@@ -194,7 +213,7 @@ hilo_status llm_generate(struct llm_session *s, const int32_t *prompt, size_t n,
         status = o->speculate && !c.logits ? speculate_text(s, &x, next) : continue_text(s, &c, &x, next);
     end_text(&x);
     mem_free(rt_client_allocator(s->client), c.candidates, c.bytes);
-    if (status == HILO_OK && (s->seen.failed || out->ids.failed || out->text.failed))
+    if (status == HILO_OK && (s->seen.failed || s->portions.failed || out->ids.failed || out->text.failed))
         return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     return status;
 }

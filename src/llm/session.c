@@ -145,6 +145,7 @@ hilo_status llm_session_open(hilo_client *client, const char *dir, const struct 
     arena_init(&s->model.arena, *rt_client_allocator(client), NULL);
     arena_init(&s->model.files.arena, *rt_client_allocator(client), NULL);
     llm_ids_init(&s->seen, *rt_client_allocator(client));
+    llm_ids_init(&s->portions, *rt_client_allocator(client));
     llm_chat_init(&s->chat, *rt_client_allocator(client));
     hilo_status status = open_session(s, dir);
     s->load_ms = rt_now_ms() - begin;
@@ -180,6 +181,7 @@ hilo_status llm_session_fork(struct llm_session *s, struct llm_session **out) {
     f->mark = 0;
     rt_client_retain(s->client);
     llm_ids_init(&f->seen, *rt_client_allocator(s->client));
+    llm_ids_init(&f->portions, *rt_client_allocator(s->client));
     arena_init(&f->arena, *rt_client_allocator(s->client), NULL);
     if (make_room(f)) {
         f->weights = f->root->weights;
@@ -250,6 +252,7 @@ void llm_session_close(struct llm_session *s) {
     }
     mem_free(rt_client_allocator(client), s->programs, s->nprograms * sizeof *s->programs);
     llm_ids_free(&s->seen);
+    llm_ids_free(&s->portions);
     arena_free(&s->arena);
     mem_free(rt_client_allocator(client), s, sizeof *s);
     hilo_client_release(client);
@@ -338,6 +341,8 @@ void llm_session_rewind(struct llm_session *s, size_t n) {
     s->at[0] = (int32_t)n;
     s->written = n ? s->written : 0;
     s->seen.n = n < s->seen.n ? n : s->seen.n;
+    while (s->portions.n && (size_t)s->portions.v[s->portions.n - 1] > n)
+        s->portions.n--;
     release_array(s, &s->tokens);
     release_array(s, &s->positions);
 }
@@ -775,6 +780,25 @@ size_t llm_session_chunk(const struct llm_session *s, size_t at, size_t left) {
 size_t llm_session_portion(const struct llm_session *s, size_t at, size_t left) {
     size_t chunk = llm_session_chunk(s, at, left);
     return left < chunk ? left : chunk;
+}
+
+size_t llm_session_shared(const struct llm_session *s, const struct llm_ids *seen, const struct llm_ids *portions,
+                          const int32_t *prompt, size_t n, size_t *nportions) {
+    size_t same = 0, at = 0, kept = 0;
+    *nportions = 0;
+    while (same < seen->n && same < n && seen->v[same] == prompt[same])
+        same++;
+    for (size_t i = 0; i < portions->n; i++) {
+        size_t to = at + llm_session_portion(s, at, n - at);
+        if ((size_t)portions->v[i] != to || to > same || to >= n)
+            break;
+        at = to;
+        if (llm_session_reach(s, at) == at) {
+            kept = at;
+            *nportions = i + 1;
+        }
+    }
+    return kept;
 }
 
 size_t llm_session_graphs(const struct llm_session *s, size_t forks, int64_t context, struct llm_graph out[LLM_MAX_GRAPHS]) {

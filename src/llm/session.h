@@ -49,6 +49,7 @@ struct llm_session {
     int32_t *at;                    /* batch: tokens read so far */
     int64_t written;                /* the end of what has been written to the cache of sequence 0 */
     struct llm_ids seen;            /* of sequence 0, where llm_generate alone has read: at[0] of them */
+    struct llm_ids portions;        /* where the portions of `seen` end that were read as a prompt, from its beginning on */
     struct llm_program *programs;
     size_t nprograms;
     void **in, **out;               /* arguments and results of a step */
@@ -107,6 +108,11 @@ hilo_status llm_session_decode(struct llm_session *s, const int32_t *tokens, int
 /* The tokens that prefill reads at once after `at` tokens when `left` are left: reading a prompt in several calls that end at
    such boundaries computes what one call does, to the bit. */
 size_t llm_session_portion(const struct llm_session *s, size_t at, size_t left);
+/* How many tokens of a prompt the session has read in the portions in which the prompt would be read: what follows has the bits
+   that it has in a session of its own. `seen`: what was read; `portions`: where portions end that were read as a prompt, from
+   the beginning on; *nportions: how many of them are shared. The prompt's last portion never is: its logits are needed. */
+size_t llm_session_shared(const struct llm_session *s, const struct llm_ids *seen, const struct llm_ids *portions,
+                          const int32_t *prompt, size_t n, size_t *nportions);
 /* The tokens of the program that reads that portion, of which it may fill only some. From LLM_LEAST_JOINT on, portions of
    several forks whose programs are equally large can be read together. */
 size_t llm_session_chunk(const struct llm_session *s, size_t at, size_t left);

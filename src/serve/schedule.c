@@ -252,22 +252,9 @@ static void choose(struct schedule *x, struct slot *slot, float *logits) {
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-/* How much of a prompt a slot has read in the portions in which the prompt would be read. The last one is always read, because
-   its logits are needed. */
-static size_t shared_prefix(const struct schedule *x, const struct slot *slot, const struct serve_job *j, size_t *nportions) {
-    size_t same = 0, at = 0, n = 0;
-    while (same < slot->seen.n && same < j->nprompt && slot->seen.v[same] == j->prompt[same])
-        same++;
-    while (n < slot->portions.n) {
-        size_t to = at + llm_session_portion(x->s, at, j->nprompt - at);
-        if ((size_t)slot->portions.v[n] != to || to > same || to >= j->nprompt)
-            break;
-        at = to;
-        n++;
-    }
-    bool kept = llm_session_reach(slot->s, at) == at;
-    *nportions = kept ? n : 0;
-    return kept ? at : 0;
+/* How much of a prompt a slot can take over. */
+static size_t shared_prefix(const struct slot *slot, const struct serve_job *j, size_t *nportions) {
+    return llm_session_shared(slot->s, &slot->seen, &slot->portions, j->prompt, j->nprompt, nportions);
 }
 
 /* The free slot that has most of the prompt, of equals the one that was not used for longest. NULL: none is free. */
@@ -275,7 +262,7 @@ static struct slot *free_slot(struct schedule *x, const struct serve_job *j, siz
     struct slot *best = NULL;
     for (size_t i = 0; i < x->o.slots; i++) {
         struct slot *slot = &x->slots[i];
-        size_t n, same = slot->job ? 0 : shared_prefix(x, slot, j, &n);
+        size_t n, same = slot->job ? 0 : shared_prefix(slot, j, &n);
         if (slot->job || (best && (same < *prefix || (same == *prefix && slot->used >= best->used))))
             continue;
         best = slot;
@@ -289,7 +276,7 @@ static struct slot *free_slot(struct schedule *x, const struct serve_job *j, siz
 static void copy_prefix(struct schedule *x, struct slot *to, const struct serve_job *j, size_t *prefix, size_t *nportions) {
     struct slot *from = NULL;
     for (size_t i = 0; i < x->o.slots; i++) {
-        size_t n, same = shared_prefix(x, &x->slots[i], j, &n);
+        size_t n, same = shared_prefix(&x->slots[i], j, &n);
         if (same > *prefix) {
             from = &x->slots[i];
             *prefix = same;
