@@ -34,7 +34,7 @@
 
 enum {
     MATVEC_AT_ONCE = 8, /* most rows whose sums are in registers; of more rows, */
-    MATVEC_PART = 4,    /* so many at a time. Of bytes, sums of more than these are in memory, */
+    MATVEC_PART = 4,    /* so many at a time. Of bytes, sums of more than these, of half bytes of several, are in memory, */
     MATVEC_LINES = 16,  /* of blocks of so many lines, */
     MATVEC_LINES_AT_ONCE = 2, /* of which at most so many have their bytes in registers, */
     MATVEC_ROWS = 32,         /* and of at most so many rows; */
@@ -83,7 +83,7 @@ static int64_t whole_lanes(const struct matvec *v) {
 
 /* Whether the sums of all rows are in memory, of a block of lines. */
 static bool in_memory(const struct matvec *v) {
-    return v->as_bytes && v->nrows > MATVEC_PART;
+    return v->as_bytes && v->nrows > (v->halves ? 1 : MATVEC_PART);
 }
 
 static bool is_eligible(struct matvec *v) {
