@@ -148,6 +148,15 @@ int64_t ir_prop_i64_at(const struct ir_module *m, ir_op op, enum ir_slot slot, s
     return v && i < n ? v[i] : absent;
 }
 
+bool ir_prop_i64s_are(const struct ir_module *m, ir_op op, enum ir_slot slot, int64_t x) {
+    size_t n;
+    const int64_t *v = ir_prop_i64s(m, op, slot, &n);
+    for (size_t i = 0; v && i < n; i++)
+        if (v[i] != x)
+            return false;
+    return true;
+}
+
 struct str ir_prop_str(const struct ir_module *m, ir_op op, enum ir_slot slot) {
     return ir_attr_as_str(m, ir_prop(m, op, slot));
 }

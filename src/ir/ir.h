@@ -434,6 +434,8 @@ int64_t ir_prop_i64(const struct ir_module *m, ir_op op, enum ir_slot slot);
 const int64_t *ir_prop_i64s(const struct ir_module *m, ir_op op, enum ir_slot slot, size_t *n);
 /* Integer i of a list; `absent` where there is no list, or a shorter one. */
 int64_t ir_prop_i64_at(const struct ir_module *m, ir_op op, enum ir_slot slot, size_t i, int64_t absent);
+/* Whether all integers of a list are x, or there is no list. */
+bool ir_prop_i64s_are(const struct ir_module *m, ir_op op, enum ir_slot slot, int64_t x);
 struct str ir_prop_str(const struct ir_module *m, ir_op op, enum ir_slot slot);
 /* Whether a value is defined in one of the op's regions, however deep. */
 bool ir_is_inside(const struct ir_module *m, ir_val v, ir_op op);

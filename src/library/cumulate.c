@@ -247,18 +247,15 @@ hilo_status lib_cumulate(const struct lib_call *c) {
 
 /* The dimension along which each window holds its element and all before (after) it; -1 for other windows. */
 static int64_t cum_dimension(const struct ir_module *m, ir_op op, const struct ir_type_data *t, bool *backwards) {
-    size_t nsize, nlow, unused;
+    size_t nsize, nlow;
     const int64_t *size = ir_prop_i64s(m, op, IR_REDUCE_WINDOW_window_dimensions, &nsize);
     const int64_t *low = ir_prop_i64s(m, op, IR_REDUCE_WINDOW_padding, &nlow);
     static const enum ir_slot ones[] = {IR_REDUCE_WINDOW_window_strides, IR_REDUCE_WINDOW_base_dilations,
                                         IR_REDUCE_WINDOW_window_dilations};
     int64_t dim = -1;
-    for (size_t s = 0; s < sizeof ones / sizeof *ones; s++) {
-        const int64_t *v = ir_prop_i64s(m, op, ones[s], &unused);
-        for (size_t i = 0; v && i < unused; i++)
-            if (v[i] != 1)
-                return -1;
-    }
+    for (size_t s = 0; s < sizeof ones / sizeof *ones; s++)
+        if (!ir_prop_i64s_are(m, op, ones[s], 1))
+            return -1;
     for (uint32_t i = 0; i < t->rank; i++) {
         int64_t before = low && 2 * i < nlow ? low[2 * i] : 0, after = low && 2 * i + 1 < nlow ? low[2 * i + 1] : 0;
         int64_t all = i < nsize ? size[i] - 1 : 0;

@@ -350,16 +350,6 @@ bool layout_conv_fits(const struct ir_module *m, ir_op op, uint32_t which, const
            (which == 0 && order[last] == ir_field_i64(m, numbers, conv_fields[which][0]));
 }
 
-/* A list is absent, or has that value only. */
-static bool has_only(const struct ir_module *m, ir_op op, enum ir_slot slot, int64_t value) {
-    size_t n;
-    const int64_t *v = ir_prop_i64s(m, op, slot, &n);
-    for (size_t i = 0; v && i < n; i++)
-        if (v[i] != value)
-            return false;
-    return true;
-}
-
 static bool has_positive(const struct ir_module *m, ir_op op, enum ir_slot slot) {
     size_t n;
     const int64_t *v = ir_prop_i64s(m, op, slot, &n);
@@ -372,7 +362,7 @@ static bool has_positive(const struct ir_module *m, ir_op op, enum ir_slot slot)
 bool layout_multiplies_planes(const struct ir_module *m, const struct target *t, ir_op op) {
     ir_attr numbers = ir_prop(m, op, IR_CONVOLUTION_dimension_numbers);
     if (t->block_threads || ir_prop_i64(m, op, IR_CONVOLUTION_feature_group_count) != 1 || spatial_size(m, op, 1) != 1 ||
-        spatial_size(m, op, 2) < t->vector_bytes || !has_only(m, op, IR_CONVOLUTION_lhs_dilation, 1) ||
+        spatial_size(m, op, 2) < t->vector_bytes || !ir_prop_i64s_are(m, op, IR_CONVOLUTION_lhs_dilation, 1) ||
         has_positive(m, op, IR_CONVOLUTION_padding))
         return false;
     for (uint32_t which = 0; which <= 2; which += 2) {

@@ -17,13 +17,6 @@ static bool ascending(const int64_t *v, size_t n) {
     return true;
 }
 
-static bool all_are(const int64_t *v, size_t n, int64_t x) {
-    for (size_t i = 0; i < n; i++)
-        if (v[i] != x)
-            return false;
-    return true;
-}
-
 bool opt_rule_move_splat(struct rules *r, ir_op op) {
     if (!ir_op_has(ir_kind(r->m, op), IR_T_SELECTION))
         return false;
@@ -333,10 +326,8 @@ bool opt_rule_concatenate_nested(struct rules *r, ir_op op) {
 }
 
 bool opt_rule_pad_nothing(struct rules *r, ir_op op) {
-    size_t n;
-    const int64_t *low = list(r, op, IR_PAD_edge_padding_low, &n), *high = list(r, op, IR_PAD_edge_padding_high, &n);
-    return all_are(low, n, 0) && all_are(high, n, 0) && all_are(list(r, op, IR_PAD_interior_padding, &n), n, 0) &&
-           rules_become(r, op, rules_in(r, op, 0));
+    return ir_prop_i64s_are(r->m, op, IR_PAD_edge_padding_low, 0) && ir_prop_i64s_are(r->m, op, IR_PAD_edge_padding_high, 0) &&
+           ir_prop_i64s_are(r->m, op, IR_PAD_interior_padding, 0) && rules_become(r, op, rules_in(r, op, 0));
 }
 
 bool opt_rule_reverse_reverse(struct rules *r, ir_op op) {
