@@ -473,31 +473,82 @@ static void prefetch_panel(struct blocking *b, const struct block *at, kir_val p
     }
 }
 
-/* Prefetches this tile's part of what is packed for panel p next: the next slab of its columns, or the first one of the columns
-   of the next block. The tiles of a panel have its columns among them. Lines that lie in one cache line take turns: each
-   prefetches of another column. */
-static void prefetch_unpacked(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val line) {
+/* Sets the axes to the first line and column of what is packed after panel p: the next panel, if each is packed as it is
+   multiplied first; then its columns in the next slab; then those of the next block. */
+static void set_next_unpacked(struct blocking *b, const struct block *at, kir_val p) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    kir_val zero = kir_i64(l->k, 0), one = kir_i64(l->k, 1), next = lower_add(l, p, one), end = {0}, chunk;
+    kir_val last = kir_cmp(l->k, KIR_EQ, 0, at->slab, kir_i64(l->k, b->sum.slabs - 1));
+    kir_val block = kir_select(l->k, last, kir_i64(l->k, b->panel.block), zero);
+    chunk = kir_select(l->k, last, zero, lower_mul(l, lower_add(l, at->chunk, one), b->sum.chunk));
+    if (b->rhs_pack == RHS_PACK_ON_FIRST_USE) {
+        end = kir_cmp(l->k, KIR_EQ, 0, next, at->panels);
+        chunk = kir_select(l->k, end, chunk, lower_mul(l, at->chunk, b->sum.chunk));
+        p = kir_select(l->k, end, block, next);
+    } else {
+        p = lower_add(l, p, block);
+    }
+    c->result[b->column].at = lower_mul(l, lower_add(l, at->panel0, p), b->panel.size);
+    c->sum[b->sum.cut].at = lower_mul(l, chunk, c->per_word);
+}
+
+/* Prefetches the element of the rhs at the axes' indices. */
+static void prefetch_element(struct blocking *b) {
+    struct contraction *c = b->c;
+    struct packed packed = c->packed[b->rhs];
+    c->packed[b->rhs].on = false;
+    kir_val load = contract_load(c->l->k, contract_factor(c, b->rhs));
+    if (load.i)
+        contract_prefetch(c, load, 0);
+    c->packed[b->rhs] = packed;
+}
+
+/* Whether tiles prefetch what is packed next, and whether it is contiguous along the sum. Tiles of several parts would prefetch
+   the columns of one. */
+static bool prefetches_unpacked(const struct blocking *b, bool along_sum) {
+    const struct contraction *c = b->c;
+    const struct axis *v = &c->result[b->column], *sum = &c->sum[b->sum.cut];
+    bool is_linear = (c->is_load[b->rhs] || b->rhs_word > 1) && (along_sum ? sum : v)->stride[b->rhs] == 1;
+    return b->rhs_pack != RHS_PREPACK && is_linear && !c->conv && b->parts == 1 && b->sum.cut + 1 == c->nsum;
+}
+
+/* Prefetches this tile's part of what is packed next, where columns are contiguous along the sum. The tiles of a panel have its
+   columns among them. Lines that lie in one cache line take turns: each prefetches of another column. */
+static void prefetch_columns(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val line) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
     struct axis *v = &c->result[b->column], *sum = &c->sum[b->sum.cut];
     int64_t turns = l->target->line_bytes / 4, columns = ceil_div(b->panel.size, b->tile.block);
-    bool is_linear = (c->is_load[b->rhs] || b->rhs_word > 1) && sum->stride[b->rhs] == 1 && !c->conv && b->parts == 1;
-    if (b->rhs_pack != RHS_PACK_IN_BLOCK || !is_linear || b->sum.cut + 1 != c->nsum || columns > turns)
+    if (!prefetches_unpacked(b, true) || columns > turns)
         return;
-    struct packed packed = c->packed[b->rhs];
-    kir_val column = v->at, turn = lower_rem(l, line, turns), one = kir_i64(l->k, 1);
-    turn = kir_op2(l->k, KIR_MIN, 0, turn, kir_i64(l->k, columns - 1));
-    kir_val last = kir_cmp(l->k, KIR_EQ, 0, at->slab, kir_i64(l->k, b->sum.slabs - 1));
-    kir_val block = kir_select(l->k, last, kir_i64(l->k, b->panel.block), kir_i64(l->k, 0));
-    kir_val chunk = kir_select(l->k, last, kir_i64(l->k, 0), lower_mul(l, lower_add(l, at->chunk, one), b->sum.chunk));
-    kir_val panel = lower_add(l, lower_add(l, at->panel0, p), block);
-    v->at = lower_add(l, lower_mul(l, panel, b->panel.size), lower_add(l, lower_mul(l, t, columns), turn));
-    sum->at = lower_mul(l, lower_add(l, chunk, line), c->per_word);
-    c->packed[b->rhs].on = false;
-    kir_val load = contract_load(l->k, contract_factor(c, b->rhs));
-    if (load.i)
-        contract_prefetch(c, load, 0);
-    c->packed[b->rhs] = packed;
+    kir_val column = v->at, turn = kir_op2(l->k, KIR_MIN, 0, lower_rem(l, line, turns), kir_i64(l->k, columns - 1));
+    set_next_unpacked(b, at, p);
+    v->at = lower_add(l, v->at, lower_add(l, lower_mul(l, t, columns), turn));
+    sum->at = lower_add(l, sum->at, lower_mul(l, line, c->per_word));
+    prefetch_element(b);
+    v->at = column;
+}
+
+/* The same where lines are contiguous: `count` lines of the tile prefetch one of what is packed next, until all tiles have
+   prefetched all of it. A processor would not find so short lines in time by itself. */
+static void prefetch_lines(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val line, int64_t count) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    struct axis *v = &c->result[b->column], *sum = &c->sum[b->sum.cut];
+    int64_t lines = ceil_div(b->sum.depth, b->tile.block), step = l->target->line_bytes * 8 / kir_type_bits(c->acc);
+    if (!prefetches_unpacked(b, false) || c->per_word > 1 || lines * count > b->sum.depth)
+        return;
+    kir_val column = v->at, i = lower_div(l, line, count);
+    kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, i, kir_i64(l->k, lines)));
+    set_next_unpacked(b, at, p);
+    kir_val first = v->at;
+    sum->at = lower_add(l, sum->at, lower_add(l, lower_mul(l, t, lines), i));
+    for (int64_t j = 0; j < b->panel.size; j += step) {
+        v->at = lower_add(l, first, kir_i64(l->k, j));
+        prefetch_element(b);
+    }
+    kir_close(l->k);
     v->at = column;
 }
 
@@ -546,8 +597,9 @@ static void multiply_lines(struct blocking *b, const struct block *at, kir_val p
     for (;;) {
         kir_val line = lower_add(l, begin, lower_mul(l, kir_loop_to(l->k, KIR_SERIAL, groups, 0), n));
         prefetch_panel(b, at, p, t, line, n);
+        prefetch_lines(b, at, p, t, line, n);
         line = lower_add(l, line, kir_loop(l->k, KIR_UNROLLED, n, 0));
-        prefetch_unpacked(b, at, p, t, line);
+        prefetch_columns(b, at, p, t, line);
         multiply_line(b, at, first, t, line, lane, tile, forward);
         lower_close(l, 2);
         if (n == 1 || divides)

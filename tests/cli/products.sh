@@ -91,6 +91,23 @@ sed 's/2048x2048xf32/8192x2048xf32/g; s/\(> \|c : \)tensor<128x2048/\1tensor<128
 exits 0 compile wide.mlir --emit kir --target-cpu x86-64-v3
 says 'loop grid 47 {'
 
+# Weights that are contiguous along the result, and packed in a block: while its tiles multiply, they prefetch what is packed
+# next among them. Packing itself prefetches what is to come as well.
+next_lines() { # SUM COLUMNS: prefetches of the weights
+    cat >next.mlir <<END
+func.func @main(%a: tensor<128x$1xf32>, %b: tensor<$1x$2xf32>) -> tensor<128x$2xf32> {
+  %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+    : (tensor<128x$1xf32>, tensor<$1x$2xf32>) -> tensor<128x$2xf32>
+  return %c : tensor<128x$2xf32>
+}
+END
+    exits 0 compile next.mlir --emit kir --target-cpu x86-64-v3
+    weights=$(grep -o "b[0-9]*: in f32\[$(($1 * $2))\]" out | cut -d: -f1)
+    grep -c "prefetch $weights\[" out
+}
+[ "$(next_lines 768 3072)" = 2 ] && pass || fail 'the next block is not prefetched'
+[ "$(next_lines 3072 768)" = 3 ] && pass || fail 'the next panel is not prefetched'
+
 # One panel of columns, fewer than there are cores: its rows are divided among tasks, which share the packed panel.
 cat >narrow.mlir <<'END'
 func.func @main(%a: tensor<128x2048xf32>, %b: tensor<2048x16xf32>) -> tensor<128x16xf32> {
