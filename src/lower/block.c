@@ -172,8 +172,8 @@ static bool can_read_in_place(const struct blocking *b) {
     for (uint32_t i = 0; i < c->nsum; i++)
         sums += c->sum[i].size > 1;
     const struct axis *cut = &c->sum[b->sum.cut];
-    return c->is_load[b->lhs] && !c->is_narrow[b->lhs] && !c->conv && c->per_word == 1 && rows == 1 && sums == 1 &&
-           cut->size > 1 && stride > 0 && cut->stride[b->lhs] == 1 &&
+    return b->masked != b->lhs && c->is_load[b->lhs] && !c->is_narrow[b->lhs] && !c->conv && c->per_word == 1 &&
+           rows == 1 && sums == 1 && cut->size > 1 && stride > 0 && cut->stride[b->lhs] == 1 &&
            (stride * (int64_t)(kir_type_bits(c->acc) / 8) % way != 0 ||
             2 * b->tile.size * way <= (int64_t)c->l->target->l1_bytes);
 }
@@ -182,7 +182,7 @@ static bool can_read_in_place(const struct blocking *b) {
    slab. */
 static bool can_pack_on_first_use(const struct blocking *b) {
     const struct contraction *c = b->c;
-    return b->kernel != BLOCK_TILES && c->is_load[b->rhs] && !c->conv && c->per_word == 1 &&
+    return b->masked != b->rhs && b->kernel != BLOCK_TILES && c->is_load[b->rhs] && !c->conv && c->per_word == 1 &&
            c->result[b->column].stride[b->rhs] == 1 && b->sum.cut + 1 == c->nsum;
 }
 
@@ -410,6 +410,7 @@ static bool find(struct contraction *c, uint32_t column, struct blocking *b) {
     find_axes(b);
     find_words(b);
     find_slabs(b, slab_depth(b));
+    b->masked = block_masked_operand(b);
     const struct target *t = c->l->target; /* less work than it takes to pack, and to start a kernel that packs, does not pay */
     int64_t least = TORTURED(TORTURE_PART, b->lhs_transposed || c->conv ? 2 * t->parallel_ops : t->kernel_ops);
     double factors = (double)(b->sum.lines * c->per_word) * (double)c->result[column].size;
@@ -592,8 +593,13 @@ static void multiply_lines(struct blocking *b, const struct block *at, kir_val p
     struct lower *l = b->c->l;
     int64_t n = block_lines_at_once(b->tile.size * (b->panel.size / contract_vector(b->c)), b->sum.lines);
     bool divides = n >> kir_zeros(l->k, at->lines) <= 1;
-    kir_val first = block_first_line(b, at, p), begin = kir_i64(l->k, 0);
-    kir_val groups = lower_div(l, at->lines, n), rest = lower_rem(l, at->lines, n);
+    kir_val first = block_first_line(b, at, p), begin = kir_i64(l->k, 0), lines = at->lines;
+    if (b->masked < 2 && !forward) { /* groups of lines: `lines` is a multiple of n where all lines are */
+        kir_val end;
+        block_range(b, p, t, &begin, &end);
+        lines = kir_op2(l->k, KIR_SUB, 0, end, begin);
+    }
+    kir_val groups = lower_div(l, lines, n), rest = lower_rem(l, lines, n);
     for (;;) {
         kir_val line = lower_add(l, begin, lower_mul(l, kir_loop_to(l->k, KIR_SERIAL, groups, 0), n));
         prefetch_panel(b, at, p, t, line, n);
@@ -604,7 +610,7 @@ static void multiply_lines(struct blocking *b, const struct block *at, kir_val p
         lower_close(l, 2);
         if (n == 1 || divides)
             return;
-        begin = lower_mul(l, groups, n);
+        begin = lower_add(l, begin, lower_mul(l, groups, n));
         groups = rest;
         n = 1;
     }
@@ -667,7 +673,7 @@ static void multiply_tile(struct blocking *b, const struct block *at, kir_val p,
     struct lower *l = c->l;
     struct contract_tile tile = {.rows = &b->rows, .size = b->tile.size};
     tile.first = contract_tile_begin(l, lower_add(l, at->tile0, t), b->rows.size, b->tile.size);
-    kir_val lane = block_lanes(b, at, p, b->panel.size), r;
+    kir_val lane = block_lanes(b, at, p, b->panel.size), unmasked, r;
     kir_val begin = b->biased ? kir_load(l->k, b->bias_buffer, lane) : contract_zero(c);
     tile.reg = kir_reg(l->k, begin, tile.size);
     if (b->sum.slabs > 1 && !c->integers) {
@@ -687,9 +693,11 @@ static void multiply_tile(struct blocking *b, const struct block *at, kir_val p,
         multiply_lines(b, at, p, t, lane, &tile, true);
         kir_else(l->k);
     }
+    bool may_skip = block_unmasked(b, at, p, tile.first, &unmasked);
+    if (may_skip)
+        kir_if(l->k, unmasked);
     multiply_lines(b, at, p, t, lane, &tile, false);
-    if (b->rhs_pack == RHS_PACK_ON_FIRST_USE)
-        kir_close(l->k);
+    lower_close(l, (b->rhs_pack == RHS_PACK_ON_FIRST_USE ? 1U : 0U) + (may_skip ? 1U : 0U));
     if (b->stores_sums) {
         r = kir_loop(l->k, KIR_UNROLLED, tile.size, 0);
         store_sum(b, at, sum_place(b, p, t, r, lane), kir_get_reg(l->k, tile.reg, r));
@@ -776,6 +784,8 @@ static void block(struct blocking *b, struct block *at) {
         block_pack_lhs(b, at);
     if (b->rhs_pack == RHS_PACK_IN_BLOCK)
         block_pack_rhs(b, at);
+    if (b->masked < 2)
+        block_find_ranges(b, at);
     kir_val p, t; /* by rows the epilogue reads and writes along rows, and panels follow one another in memory */
     if (b->by_rows) {
         t = kir_loop_to(l->k, KIR_SERIAL, at->tiles, 0);
@@ -804,6 +814,8 @@ static void allocate(struct blocking *b) {
     b->stores_sums = b->kernel == BLOCK_TILES || b->parts > 1 || b->c->integers || is_long(b);
     if (b->sum.slabs > 1 || b->stores_sums)
         b->sum_buffer = kir_scratch(k, b->c->integers ? IR_F64_T : contract_acc_dtype(b->c), tiles * b->tile.size * panel);
+    if (b->masked < 2)
+        b->range_buffer = kir_scratch(k, IR_I64_T, 2 * (b->masked == b->lhs ? b->tile.block : b->panel.block));
     if (b->biased)
         b->bias_buffer = kir_scratch(k, IR_I32_T, panel);
 }

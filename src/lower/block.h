@@ -1,4 +1,5 @@
-/* GEMM in blocks for the caches: what block.c (sizes, loops), pack.c (packing) and tile.c (matrix units) share.
+/* GEMM in blocks for the caches: what block.c (sizes, loops), pack.c (packing), tile.c (matrix units) and ranges.c
+ * (masks) share.
  *
  *   rows      the axes of the result along which the rhs does not change, as one; register tiles have `tile.size` of them
  *   column    the axis of the result that lanes run along; a panel has `panel.size` columns, the lanes of a register tile
@@ -55,6 +56,8 @@ struct blocking {
     bool biased;          /* BLOCK_WORDS: signed bytes of the lhs are packed plus 128; see block_sum_bias */
     enum block_lhs lhs_pack;
     enum block_rhs rhs_pack;
+    uint32_t masked;      /* the operand in which a mask makes zeros; 2 = neither: see ranges.c */
+    uint32_t range_buffer; /* scratch: of each of its tiles or panels, the lines between which all are that are not 0 */
     bool once;           /* the rhs is the same each time, and is packed once */
     bool lhs_transposed; /* the lhs is contiguous along its rows, and is packed so, */
     int64_t lhs_stride;  /* rows a line */
@@ -80,6 +83,17 @@ static inline int64_t block_unit(const struct blocking *b) {
 static inline int64_t ceil_div(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
+
+/* ---- ranges.c ---- */
+
+/* The operand in which a mask makes zeros, so that tiles leave lines out; 2 = neither. */
+uint32_t block_masked_operand(const struct blocking *b);
+/* Finds the lines of the slab that are not 0, in each packed tile or panel of that operand. */
+void block_find_ranges(struct blocking *b, const struct block *at);
+/* Those of panel p and tile t. */
+void block_range(const struct blocking *b, kir_val p, kir_val t, kir_val *begin, kir_val *end);
+/* Whether some results of panel p and the tile of rows from `row` on are not masked; false if there is no mask. */
+bool block_unmasked(struct blocking *b, const struct block *at, kir_val p, kir_val row, kir_val *possible);
 
 /* ---- block.c ---- */
 

@@ -7,7 +7,8 @@
  *   matvec.c   GEMV, the matrix contiguous along the sum: bound by reading it
  *   vecmat.c   GEMV, the matrix contiguous along the result; the sum is split into parts (split-K)
  *   small.c    small GEMM without packing, in a register tile; dot products along the sum
- *   block.c    GEMM in blocks for the caches, with packed operands; pack.c packs, tile.c is its loop for matrix units
+ *   block.c    GEMM in blocks for the caches, with packed operands; pack.c packs, tile.c is its loop for matrix units,
+ *               ranges.c leaves out what masks make 0
  *   direct.c   convolution with a register tile of pixels by features; winograd.c  with fewer multiplications
  *   depthwise.c  convolution of groups of few features
  *   shared.c   on GPUs: tiles through shared memory; mma.c multiplies them by matrix units

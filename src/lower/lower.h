@@ -8,8 +8,8 @@
  *   elt.c       elementwise arithmetic                               rows.c      passes over rows (softmax, norms)
  *   move.c      index arithmetic; dynamic_update_slice               native.c    `while` loops as one kernel
  *   window.c    windows reduced at each element (pooling)         threads.h   schedules for GPUs
- *   contract.h  matrix products and convolutions: contract.c, small.c, block.c, pack.c, tile.c, matvec.c, vecmat.c, stages.c,
- *               gemv.c, online.c, span.c, direct.c, winograd.c, depthwise.c
+ *   contract.h  matrix products and convolutions: contract.c, small.c, block.c, pack.c, tile.c, ranges.c, matvec.c, vecmat.c,
+ *               stages.c, gemv.c, online.c, span.c, direct.c, winograd.c, depthwise.c
  *   conv.h      the geometry of convolutions */
 #ifndef HILO_LOWER_LOWER_H
 #define HILO_LOWER_LOWER_H

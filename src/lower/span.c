@@ -279,3 +279,66 @@ static bool unmasked(struct lower *l, ir_val v, const struct lower_span *at, uin
 bool lower_unmasked(struct lower *l, ir_val v, const struct lower_span *at, struct lower_mask *out) {
     return unmasked(l, v, at, SPAN_DEPTH, out) && !kir_is_const(l->k, out->possible, &(int64_t){0});
 }
+
+/* ---- weights of attention --------------------------------------------------------------------------- */
+
+enum {
+    WEIGHT_VISITS = 256, /* ops: an op that is read twice is visited twice */
+    WEIGHT_LOW = 1000    /* below other scores: its exponential is 0 */
+};
+
+/* Whether an op's result has the elements of its first operand, or is 0 where that is. */
+static bool passes_zeros(enum ir_op_kind kind) {
+    return kind == IR_CONVERT || kind == IR_RESHAPE || kind == IR_TRANSPOSE || kind == IR_BROADCAST_IN_DIM ||
+           kind == IR_SLICE || kind == IR_NEGATE || kind == IR_DIVIDE;
+}
+
+/* Whether some elements of v may be very low since a mask makes them so. */
+static bool is_masked(const struct lower *l, ir_val v, uint32_t *visits) {
+    ir_op op = ir_val_get(l->m, v)->op;
+    double x;
+    if (IR_NONE(op) || fuse_is_constant(l->m, v) || *visits == 0)
+        return false;
+    --*visits;
+    enum ir_op_kind kind = ir_kind(l->m, op);
+    if (kind == IR_SELECT)
+        for (uint32_t i = 1; i <= 2; i++)
+            if ((number(l, ir_operand(l->m, op, i), &x) && x <= -WEIGHT_LOW) ||
+                is_masked(l, ir_operand(l->m, op, i), visits))
+                return true;
+    if (kind == IR_ADD && is_masked(l, ir_operand(l->m, op, 1), visits))
+        return true;
+    bool follows = kind == IR_ADD || kind == IR_SUBTRACT || (passes_zeros(kind) && kind != IR_NEGATE && kind != IR_DIVIDE);
+    return follows && is_masked(l, ir_operand(l->m, op, 0), visits);
+}
+
+/* Whether elements of v are 0 where a mask is: v is computed from the exponential of something masked. */
+static bool is_weight(const struct lower *l, ir_val v, uint32_t *visits) {
+    ir_op op = ir_val_get(l->m, v)->op;
+    double x;
+    if (IR_NONE(op) || fuse_is_constant(l->m, v))
+        return number(l, v, &x) && x == 0;
+    if (*visits == 0)
+        return false;
+    --*visits;
+    enum ir_op_kind kind = ir_kind(l->m, op);
+    ir_val first = ir_operand(l->m, op, 0);
+    switch (kind) {
+    case IR_EXPONENTIAL:
+        return is_masked(l, first, visits);
+    case IR_MULTIPLY:
+        return is_weight(l, first, visits) || is_weight(l, ir_operand(l->m, op, 1), visits);
+    case IR_ADD:
+    case IR_SUBTRACT:
+        return is_weight(l, first, visits) && is_weight(l, ir_operand(l->m, op, 1), visits);
+    case IR_SELECT:
+        return is_weight(l, ir_operand(l->m, op, 1), visits) && is_weight(l, ir_operand(l->m, op, 2), visits);
+    default:
+        return passes_zeros(kind) && is_weight(l, first, visits);
+    }
+}
+
+bool lower_is_masked_weight(const struct lower *l, ir_val v) {
+    uint32_t visits = WEIGHT_VISITS;
+    return !fuse_is_constant(l->m, v) && is_weight(l, v, &visits);
+}

@@ -98,5 +98,8 @@ struct lower_mask {
 /* Whether some elements of v are masked: they are constants, or have something very low added to them. `at`: the spans of
    its indices. */
 bool lower_unmasked(struct lower *l, ir_val v, const struct lower_span *at, struct lower_mask *out);
+/* Whether elements of v are 0 where a mask is, as weights of attention and their gradients. v and what it is computed from may
+   be stored by other kernels. */
+bool lower_is_masked_weight(const struct lower *l, ir_val v);
 
 #endif
