@@ -333,15 +333,19 @@ static int64_t ceil_of(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
 
+/* The first position of a part. */
+static int64_t begin_of(const struct line *n, int64_t part) {
+    return part * n->size < n->all - n->size ? part * n->size : n->all - n->size;
+}
+
 /* The parts of a spatial dimension, the last of which may overlap the one before. More than one part that leaves the input at
    an end is of windows much larger than parts: then all are taken for such. */
 static struct line line_of(const struct conv_dim *w, int64_t size) {
     int64_t n = ceil_of(w->out, size), reach = (size - 1) * w->stride + (w->window - 1) * w->dilation - w->low;
     struct line line = {w->axis, w->out, size, n, 0, n};
-    while (line.before < n && line.before * size * w->stride < w->low)
+    while (line.before < n && begin_of(&line, line.before) * w->stride < w->low)
         line.before++;
-    while (line.after > line.before &&
-           (line.after == n ? w->out - size : (line.after - 1) * size) * w->stride + reach >= w->size)
+    while (line.after > line.before && begin_of(&line, line.after - 1) * w->stride + reach >= w->size)
         line.after--;
     if (w->base > 1 || line.before > 1 || n - line.after > 1)
         line.before = line.after = n;

@@ -1158,3 +1158,46 @@ func.func @depthwise_long_rows() {
   check.expect_eq_const %sum, dense<2082> : tensor<i32>
   return
 }
+
+// -----
+
+// The last column overlaps the first one, and begins outside of the input, too.
+func.func @depthwise_planes_two_columns() {
+  %xm = stablehlo.constant dense<7> : tensor<1188xi32>
+  %xd = stablehlo.constant dense<13> : tensor<1188xi32>
+  %xo = stablehlo.constant dense<6> : tensor<1188xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<1188xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<1188xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<1188xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<1188xi32>
+  %xc = stablehlo.convert %xs : (tensor<1188xi32>) -> tensor<1188xf32>
+  %x = stablehlo.reshape %xc : (tensor<1188xf32>) -> tensor<1x6x9x22xf32>
+  %wm = stablehlo.constant dense<5> : tensor<126xi32>
+  %wd = stablehlo.constant dense<11> : tensor<126xi32>
+  %wo = stablehlo.constant dense<5> : tensor<126xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<126xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<126xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<126xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<126xi32>
+  %wc = stablehlo.convert %ws : (tensor<126xi32>) -> tensor<126xf32>
+  %w = stablehlo.reshape %wc : (tensor<126xf32>) -> tensor<6x1x3x7xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x6x9x22xf32>, tensor<6x1x3x7xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {stride = [1, 2], pad = [[1, 1], [3, -2]]} {batch_group_count = 1 : i64, feature_group_count = 6 : i64}
+      : (tensor<1x6x9x22xf32>, tensor<6x1x3x7xf32>) -> tensor<1x6x9x9xf32>
+  %hm = stablehlo.constant dense<3> : tensor<486xi32>
+  %hd = stablehlo.constant dense<19> : tensor<486xi32>
+  %ho = stablehlo.constant dense<9> : tensor<486xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<486xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<486xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<486xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<486xi32>
+  %h = stablehlo.reshape %hs : (tensor<486xi32>) -> tensor<1x6x9x9xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x6x9x9xf32>) -> tensor<1x6x9x9xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x6x9x9xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x6x9x9xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-4129> : tensor<i32>
+  return
+}
