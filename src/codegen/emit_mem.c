@@ -282,8 +282,8 @@ static bool mem_known_lanes(struct emit *e, const struct mem_lanes *m, uint32_t 
     return true;
 }
 
-/* A contiguous vector from base + `begin` on; masked, of its elements only those that lanes read, unless all are between two
-   of these. */
+/* A contiguous vector from base + `begin` on; masked, of its elements only those that lanes read or that are between two of
+   these. */
 static LLVMValueRef mem_load_part(struct emit *e, const struct mem_lanes *m, int64_t begin) {
     LLVMValueRef p = mem_beyond(e, m->buffer, m->base, begin);
     uint32_t first, end;
@@ -293,7 +293,8 @@ static LLVMValueRef mem_load_part(struct emit *e, const struct mem_lanes *m, int
     uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
     for (uint32_t i = 0; i < m->width; i++) {
         int64_t at = begin + i;
-        from[i] = at % m->stride ? m->width : (uint32_t)(at / m->stride);
+        bool between = known && at > m->stride * first && at < m->stride * (end - 1);
+        from[i] = between ? first : at % m->stride ? m->width : (uint32_t)(at / m->stride);
     }
     LLVMValueRef none = e->l->ConstNull(e->l->TypeOf(m->mask)), mask = emit_shuffle(e, m->mask, none, from, m->width);
     LLVMTypeRef overloads[] = {m->vector, e->ptr};
@@ -416,20 +417,23 @@ static void mem_store_vector(struct emit *e, const struct mem_lanes *m, LLVMValu
     l->PositionBuilderAtEnd(e->b, after);
 }
 
-/* The first n lanes, in parts of powers of two: without mask registers, some processors take ten cycles and more for a masked
-   store. */
+/* The first n lanes, in parts of powers of two, the last of which overlaps the one before if it would be more than half full:
+   without mask registers, some processors take ten cycles and more for a masked store. */
 static void mem_store_first(struct emit *e, const struct mem_lanes *m, LLVMValueRef v, uint32_t n) {
     const struct llvm *l = e->l;
     uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
-    for (uint32_t at = 0, part = m->width; part > 0; part /= 2) {
-        if (at + part > n)
+    for (uint32_t done = 0, part = m->width; done < n;) {
+        if (done + part > n && (done == 0 || n - done <= part / 2)) {
+            part /= 2;
             continue;
+        }
+        uint32_t at = done + part > n ? n - part : done;
         for (uint32_t i = 0; i < part; i++)
             from[i] = at + i;
         LLVMValueRef lanes = part > 1 ? emit_shuffle(e, v, l->GetPoison(m->vector), from, part)
                                       : l->BuildExtractElement(e->b, v, emit_int(e, at), "");
         l->SetAlignment(l->BuildStore(e->b, lanes, mem_beyond(e, m->buffer, m->base, at)), m->bytes);
-        at += part;
+        done = at + part;
     }
 }
 
@@ -464,6 +468,89 @@ static LLVMValueRef mem_both(struct emit *e, LLVMValueRef a, LLVMValueRef b) {
     return a && b ? emit_bin(e, LLVMAnd, a, b) : a ? a : b;
 }
 
+/* Whether a load reads every second element, in memory that the kernel does not write, where lanes run that are known. */
+static bool mem_is_half(struct emit *e, const struct kir_node *n, LLVMValueRef *mask) {
+    const struct emit_node *index = &e->nodes[n->arg[0].i];
+    LLVMValueRef guard = NULL;
+    int64_t otherwise = 0;
+    if (n->op != KIR_LOAD || e->k->buffers.v[n->of].role != KIR_IN || index->class != EMIT_LINEAR || index->stride != 2 ||
+        index->every != 1 || (emit_is(n->arg[2]) && !(kir_is_const(e->k, n->arg[2], &otherwise) && otherwise == 0)))
+        return false;
+    if (emit_is(n->arg[1])) {
+        if (!emit_varies(e, n->arg[1]))
+            return false;
+        guard = emit_lanes(e, n->arg[1]);
+    }
+    *mask = mem_both(e, e->mask, guard);
+    *mask = *mask ? emit_reorder(e, *mask) : NULL;
+    return (!*mask || e->l->IsConstant(*mask)) && mem_form_of(e, n, index, *mask) == MEM_EVERY_OTHER;
+}
+
+/* The load of the elements between those of a load of every second element, if it comes next; the distance of its first one. */
+static kir_val mem_other_half(const struct emit *e, kir_val v, int64_t *by) {
+    enum { SEARCH = 4 };
+    const kir_val none = {0};
+    const struct kir_node *first = kir_get(e->k, v);
+    int64_t from, at;
+    kir_val base = emit_without_constant(e, first->arg[0], &from), next = first->next;
+    for (int i = 0; i < SEARCH && emit_is(next); i++, next = kir_get(e->k, next)->next) {
+        const struct kir_node *n = kir_get(e->k, next);
+        if (n->op != KIR_LOAD)
+            continue;
+        bool same = n->of == first->of && emit_without_constant(e, n->arg[0], &at).i == base.i;
+        *by = same ? at - from : 0;
+        for (kir_val w = first->next; w.i != next.i; w = kir_get(e->k, w)->next)
+            same &= w.i != n->arg[1].i; /* the guard is not there yet */
+        return same && (*by == 1 || *by == -1) ? next : none;
+    }
+    return none;
+}
+
+/* The elements base + [begin, begin + width) of two interleaved loads whose lanes run by masks. */
+static LLVMValueRef mem_load_interleaved(struct emit *e, const struct mem_lanes *m, LLVMValueRef const mask[2], int64_t begin) {
+    const struct llvm *l = e->l;
+    LLVMValueRef p = mem_beyond(e, m->buffer, m->base, begin);
+    LLVMValueRef *runs = ARENA_ARRAY(&e->arena, LLVMValueRef, m->width);
+    bool all = true;
+    for (uint32_t i = 0; i < m->width; i++) {
+        int64_t at = begin + i;
+        LLVMValueRef of = mask[at % 2];
+        runs[i] = of ? l->BuildExtractElement(e->b, of, emit_int(e, at / 2), "") : emit_like(e, e->i1, 1);
+        all &= l->IsAConstantInt(runs[i]) && l->ConstIntGetSExtValue(runs[i]) != 0;
+    }
+    if (all)
+        return emit_load_plain(e, m->buffer, m->vector, p, m->each);
+    LLVMTypeRef overloads[] = {m->vector, e->ptr};
+    LLVMValueRef args[] = {p, l->ConstInt(e->i32, m->each, false), l->ConstVector(runs, m->width), l->ConstNull(m->vector)};
+    return emit_intrinsic(e, "llvm.masked.load", overloads, 2, args, 4);
+}
+
+/* Two loads of every second element that have each other's neighbours: of two vectors, the even and the odd elements. Those of
+   the second one wait in its `code`. */
+static bool mem_load_halves(struct emit *e, kir_val v) {
+    const struct kir_node *n = kir_get(e->k, v);
+    LLVMValueRef mask[2], parts[2];
+    int64_t by;
+    if (!e->width || n->op != KIR_LOAD || e->nodes[n->arg[0].i].stride != 2)
+        return false;
+    kir_val other = mem_other_half(e, v, &by);
+    bool behind = by < 0;
+    if (!emit_is(other) || !mem_is_half(e, n, &mask[behind]) || !mem_is_half(e, kir_get(e->k, other), &mask[!behind]))
+        return false;
+    struct mem_lanes m = mem_lanes_of(e, n, NULL);
+    m.base = mem_beyond(e, m.buffer, m.base, behind ? by : 0);
+    for (int i = 0; i < 2; i++)
+        parts[i] = mem_load_interleaved(e, &m, mask, i * (int64_t)m.width);
+    for (uint32_t odd = 0; odd < 2; odd++) {
+        uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m.width);
+        for (uint32_t i = 0; i < m.width; i++)
+            from[i] = 2 * (e->order ? e->order[i] : i) + odd;
+        LLVMValueRef half = emit_shuffle(e, parts[0], parts[1], from, m.width);
+        e->nodes[odd == behind ? v.i : other.i].code = emit_decode(e, e->k->buffers.v[n->of].dtype, half);
+    }
+    return true;
+}
+
 /* guard, otherwise: NULL, or one per lane. */
 static LLVMValueRef mem_load(struct emit *e, kir_val load, bool scalar, LLVMValueRef guard, LLVMValueRef otherwise) {
     const struct kir_node *n = kir_get(e->k, load);
@@ -496,10 +583,10 @@ LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar) {
     static const struct emit_slots none = {0};
     const struct llvm *l = e->l;
     const struct kir_node *n = kir_get(e->k, v);
-    if (!scalar && (e->nodes[v.i].code || emit_transposed_loads(e, v))) {
-        LLVMValueRef transposed = e->nodes[v.i].code;
+    if (!scalar && (e->nodes[v.i].code || emit_transposed_loads(e, v) || mem_load_halves(e, v))) {
+        LLVMValueRef together = e->nodes[v.i].code;
         e->nodes[v.i].code = NULL;
-        return transposed;
+        return together;
     }
     LLVMValueRef runs = e->in_vector ? e->mask : NULL; /* threads without an iteration load nothing */
     if (!emit_is(n->arg[1]) && !runs)
