@@ -16,8 +16,10 @@
 
 enum {
     DEPTHWISE_TILE = TORTURED(TORTURE_TILE, 14), /* positions of a register tile, at most, */
+    DEPTHWISE_SUMS = 4,                          /* unless there are fewer registers than for these, */
     DEPTHWISE_PRODUCTS = 144,                    /* and products of it under one tap of the other dimensions */
-    DEPTHWISE_TAPS = TORTURED(2, 8),             /* of the dimension of lanes that are unrolled at its ends, at most */
+    DEPTHWISE_TAPS = TORTURED(2, 8),             /* of the dimension of lanes that are unrolled, at most, */
+    DEPTHWISE_TOGETHER = 2,                      /* and that are taken together, at most */
     DEPTHWISE_UNITS = TORTURED(1, 4),            /* of a block, unless there would be too few tasks */
     DEPTHWISE_WORK = TORTURED(TORTURE_PART, 1 << 13)
 };
@@ -39,6 +41,7 @@ struct depthwise {
     struct line tiles, columns; /* parts of it, and of the axis of lanes */
     int64_t lanes;              /* of a vector */
     int64_t parts, part;        /* blocks of the axis of lanes, columns of a block */
+    int64_t together;           /* taps of the dimension of lanes, of which loads are shared */
     bool prefetches;            /* what is read next */
     bool downward;              /* a tile takes all units before the next one is begun */
     struct contract_axes units; /* the axes of the result but those of lanes and tiles */
@@ -125,52 +128,80 @@ static kir_val input(struct depthwise *d, const struct place *t, struct index *a
     return guard.i ? kir_select(l->k, guard, x, contract_zero(c)) : x;
 }
 
+/* Taps of the dimension of lanes, and the positions and guards of lanes under them. */
+struct taps {
+    int64_t n;
+    kir_val tap[DEPTHWISE_TOGETHER], at[DEPTHWISE_TOGETHER], guard[DEPTHWISE_TOGETHER];
+};
+
+static void set_tap(struct depthwise *d, const struct taps *taps, int64_t i, struct index *at) {
+    uint32_t last = d->v->n - 1;
+    if (!d->planes)
+        return;
+    d->c->sum[last].at = taps->tap[i];
+    at->at[d->v->dim[last].in] = taps->at[i];
+}
+
+/* Whether position q is under a tap of the window at position r of a tile. */
+static bool is_under(const struct conv_dim *w, int64_t q, int64_t r, int64_t *tap) {
+    int64_t k = q - r * w->stride;
+    *tap = k / w->dilation;
+    return k >= 0 && k % w->dilation == 0 && *tap < w->window;
+}
+
 /* The products under one tap of the other dimensions: every position of the input that windows cover, in order. */
-static void multiply_line(struct depthwise *d, const struct place *t, struct index *at, kir_val guard) {
+static void multiply_line(struct depthwise *d, const struct place *t, struct index *at, const struct taps *taps) {
     struct contraction *c = d->c;
     struct lower *l = c->l;
     const struct conv_dim *w = &d->v->dim[d->along];
-    kir_val weights[DEPTHWISE_PRODUCTS], base = {0};
-    for (int64_t k = 0; k < w->window; k++) {
-        c->sum[d->along].at = kir_i64(l->k, k);
-        weights[k] = weight(d);
-    }
-    if (d->input.plain && w->base == 1) { /* a load for its index: that of position 0, which need not exist */
-        kir_val q = lower_mul(l, t->first, w->stride);
-        at->at[w->in] = w->size == 1 ? kir_i64(l->k, 0) : lower_add(l, q, kir_i64(l->k, -w->low)); /* 1: the step is 0 */
-        base = contract_input(c, at);
+    kir_val weights[DEPTHWISE_TOGETHER][DEPTHWISE_PRODUCTS], base[DEPTHWISE_TOGETHER] = {{0}}, x[DEPTHWISE_TOGETHER];
+    int64_t k;
+    for (int64_t i = 0; i < taps->n; i++) {
+        set_tap(d, taps, i, at);
+        for (k = 0; k < w->window; k++) {
+            c->sum[d->along].at = kir_i64(l->k, k);
+            weights[i][k] = weight(d);
+        }
+        if (d->input.plain && w->base == 1) { /* a load for its index: that of position 0, which need not exist */
+            kir_val q = lower_mul(l, t->first, w->stride);
+            at->at[w->in] = w->size == 1 ? kir_i64(l->k, 0) : lower_add(l, q, kir_i64(l->k, -w->low)); /* 1: the step is 0 */
+            base[i] = contract_input(c, at);
+        }
     }
     for (int64_t q = 0; q <= (d->tiles.size - 1) * w->stride + (w->window - 1) * w->dilation; q++) {
-        kir_val x = {0};
-        bool loaded = false;
-        for (int64_t r = 0; r < d->tiles.size; r++) {
-            int64_t k = q - r * w->stride;
-            if (k < 0 || k % w->dilation || k / w->dilation >= w->window)
-                continue;
-            if (!loaded)
-                x = input(d, t, at, base, q, guard);
-            loaded = true;
-            kir_val i = kir_i64(l->k, r), y = weights[k / w->dilation];
-            if (x.i)
-                kir_set_reg(l->k, t->reg, i, kir_fma(l->k, x, y, kir_get_reg(l->k, t->reg, i)));
+        bool used = false;
+        for (int64_t r = 0; r < d->tiles.size; r++)
+            used |= is_under(w, q, r, &k);
+        for (int64_t i = 0; i < taps->n && used; i++) {
+            set_tap(d, taps, i, at);
+            x[i] = input(d, t, at, base[i], q, taps->guard[i]);
         }
+        for (int64_t i = 0; i < taps->n && used; i++)
+            for (int64_t r = 0; r < d->tiles.size; r++) {
+                if (!x[i].i || !is_under(w, q, r, &k))
+                    continue;
+                kir_val sum = kir_i64(l->k, r);
+                kir_set_reg(l->k, t->reg, sum, kir_fma(l->k, x[i], weights[i][k], kir_get_reg(l->k, t->reg, sum)));
+            }
     }
 }
 
-/* The products under one tap of the dimension of lanes, where these are positions. */
-static void multiply_tap(struct depthwise *d, const struct place *t, struct index *at, kir_val guard, kir_val tap) {
+/* The products under n taps of the dimension of lanes, where these are positions. */
+static void multiply_taps(struct depthwise *d, const struct place *t, struct index *at, kir_val guard, kir_val first,
+                          int64_t n) {
     struct contraction *c = d->c;
     const struct conv *v = d->v;
     struct lower *l = c->l;
-    kir_val lanes = {0}, channel;
+    struct taps taps = {.n = n};
+    kir_val channel;
     int64_t bits;
-    if (d->planes) {
+    for (int64_t i = 0; i < n && d->planes; i++) {
         const struct conv_dim *w = &v->dim[v->n - 1];
-        c->sum[v->n - 1].at = tap;
-        kir_val q = lower_add(l, lower_mul(l, c->result[w->axis].at, w->stride), lower_mul(l, tap, w->dilation));
-        at->at[w->in] = lower_conv_position(l, v, v->n - 1, q, w->image - 1, &lanes);
-        if (t->within || (lanes.i && kir_is_const(l->k, lanes, &bits) && bits))
-            lanes = (kir_val){0};
+        taps.tap[i] = lower_add(l, first, kir_i64(l->k, i));
+        kir_val q = lower_add(l, lower_mul(l, c->result[w->axis].at, w->stride), lower_mul(l, taps.tap[i], w->dilation));
+        taps.at[i] = lower_conv_position(l, v, v->n - 1, q, w->image - 1, &taps.guard[i]);
+        if (t->within || (taps.guard[i].i && kir_is_const(l->k, taps.guard[i], &bits) && bits))
+            taps.guard[i] = (kir_val){0};
     }
     channel = c->sum[v->n].at = kir_loop(l->k, KIR_SERIAL, v->channels, 0);
     kir_val group = lower_div(l, c->result[v->feature].at, v->features / v->groups);
@@ -178,11 +209,12 @@ static void multiply_tap(struct depthwise *d, const struct place *t, struct inde
     bool always = !guard.i || (kir_is_const(l->k, guard, &bits) && bits);
     if (!always)
         kir_if(l->k, guard);
-    multiply_line(d, t, at, lanes);
+    multiply_line(d, t, at, &taps);
     lower_close(l, 1 + !always);
 }
 
-/* All products of a tile. Taps of the dimension of lanes are unrolled where they differ in which lanes are padding. */
+/* All products of a tile. Taps of the dimension of lanes are unrolled where they differ in which lanes are padding, or share
+   loads: then pairs of them begin where the input does, so that vectors are rather in one cache line. */
 static void multiply(struct depthwise *d, const struct place *t) {
     struct contraction *c = d->c;
     const struct conv *v = d->v;
@@ -201,12 +233,15 @@ static void multiply(struct depthwise *d, const struct place *t) {
         kir_val q = lower_add(l, lower_mul(l, c->result[w->axis].at, w->stride), lower_mul(l, c->sum[i].at, w->dilation));
         at.at[w->in] = lower_conv_position(l, v, i, q, w->image - 1, &guard);
     }
-    if (t->within || taps > DEPTHWISE_TAPS) {
-        multiply_tap(d, t, &at, guard, kir_loop(l->k, KIR_SERIAL, taps, 0));
+    if ((t->within && d->together == 1) || taps > DEPTHWISE_TAPS) {
+        multiply_taps(d, t, &at, guard, kir_loop(l->k, KIR_SERIAL, taps, 0), 1);
         opened++;
     } else {
-        for (int64_t k = 0; k < taps; k++)
-            multiply_tap(d, t, &at, guard, kir_i64(l->k, k));
+        int64_t odd = d->together > 1 ? v->dim[v->n - 1].low & 1 : 0;
+        for (int64_t k = 0, n; k < taps; k += n) {
+            n = (k == 0 && odd) || k + d->together > taps ? 1 : d->together;
+            multiply_taps(d, t, &at, guard, kir_i64(l->k, k), n);
+        }
     }
     lower_close(l, opened);
 }
@@ -352,11 +387,26 @@ static struct line line_of(const struct conv_dim *w, int64_t size) {
     return line;
 }
 
+/* Registers for sums: others have vectors of the input, and the weights of a line of the window, for each of the taps that are
+   taken together. */
+static int64_t registers_left(const struct depthwise *d, int64_t together) {
+    return (int64_t)d->c->l->target->vector_registers - (d->v->dim[d->along].window + 1) * together - 1;
+}
+
+/* How many taps of the dimension of lanes are taken together. With a stride of 2, two neighbouring taps read all elements of a
+   line between them, the even and the odd ones of the same vectors. */
+static int64_t find_together(const struct depthwise *d) {
+    const struct conv_dim *w = &d->v->dim[d->v->n - 1];
+    bool pairs = d->planes && d->input.plain && w->stride == 2 && w->dilation == 1 && w->base == 1 && w->window > 1;
+    bool fits = w->window <= DEPTHWISE_TAPS && registers_left(d, DEPTHWISE_TOGETHER) >= DEPTHWISE_SUMS;
+    return pairs && fits ? DEPTHWISE_TOGETHER : 1;
+}
+
 /* Tiles: as many positions as there are registers less those for operands, with the least products computed twice. */
 static bool find_tiles(struct depthwise *d) {
     const struct conv_dim *w = &d->v->dim[d->along];
-    int64_t most = (int64_t)d->c->l->target->vector_registers - w->window - 2, best = 0;
-    most = most > DEPTHWISE_TILE ? DEPTHWISE_TILE : most < 4 ? 4 : most;
+    int64_t most = registers_left(d, d->together), best = 0;
+    most = most > DEPTHWISE_TILE ? DEPTHWISE_TILE : most < DEPTHWISE_SUMS ? DEPTHWISE_SUMS : most;
     most = most > w->out ? w->out : most;
     if (most * w->window > DEPTHWISE_PRODUCTS)
         most = DEPTHWISE_PRODUCTS / w->window;
@@ -455,9 +505,10 @@ static bool find(struct depthwise *d) {
     if (d->planes && (v->n < 2 || !is_last(c, v->dim[v->n - 1].axis)))
         return false;
     d->along = v->n - 1 - d->planes;
+    contract_find_input(c, &d->input);
+    d->together = find_together(d);
     if (!find_tiles(d))
         return false;
-    contract_find_input(c, &d->input);
     d->lanes = contract_vector(c);
     find_columns(d);
     d->packed = !d->planes && !(c->is_load[1] && c->result[v->feature].stride[1] == 1);

@@ -1201,3 +1201,218 @@ func.func @depthwise_planes_two_columns() {
   check.expect_eq_const %sum, dense<-4129> : tensor<i32>
   return
 }
+
+// -----
+
+// Lanes of two taps that share loads end at different positions.
+func.func @depthwise_planes_stride_ends() {
+  %xm = stablehlo.constant dense<7> : tensor<2325xi32>
+  %xd = stablehlo.constant dense<13> : tensor<2325xi32>
+  %xo = stablehlo.constant dense<6> : tensor<2325xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<2325xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<2325xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<2325xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<2325xi32>
+  %xc = stablehlo.convert %xs : (tensor<2325xi32>) -> tensor<2325xf32>
+  %x = stablehlo.reshape %xc : (tensor<2325xf32>) -> tensor<1x5x15x31xf32>
+  %wm = stablehlo.constant dense<5> : tensor<45xi32>
+  %wd = stablehlo.constant dense<11> : tensor<45xi32>
+  %wo = stablehlo.constant dense<5> : tensor<45xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<45xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<45xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<45xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<45xi32>
+  %wc = stablehlo.convert %ws : (tensor<45xi32>) -> tensor<45xf32>
+  %w = stablehlo.reshape %wc : (tensor<45xf32>) -> tensor<5x1x3x3xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x5x15x31xf32>, tensor<5x1x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 5 : i64}
+      : (tensor<1x5x15x31xf32>, tensor<5x1x3x3xf32>) -> tensor<1x5x8x16xf32>
+  %hm = stablehlo.constant dense<3> : tensor<640xi32>
+  %hd = stablehlo.constant dense<19> : tensor<640xi32>
+  %ho = stablehlo.constant dense<9> : tensor<640xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<640xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<640xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<640xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<640xi32>
+  %h = stablehlo.reshape %hs : (tensor<640xi32>) -> tensor<1x5x8x16xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x5x8x16xf32>) -> tensor<1x5x8x16xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x5x8x16xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x5x8x16xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-1724> : tensor<i32>
+  return
+}
+
+// -----
+
+// Pairs of taps begin with the first one.
+func.func @depthwise_planes_stride_five_taps() {
+  %xm = stablehlo.constant dense<7> : tensor<1716xi32>
+  %xd = stablehlo.constant dense<13> : tensor<1716xi32>
+  %xo = stablehlo.constant dense<6> : tensor<1716xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<1716xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<1716xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<1716xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<1716xi32>
+  %xc = stablehlo.convert %xs : (tensor<1716xi32>) -> tensor<1716xf32>
+  %x = stablehlo.reshape %xc : (tensor<1716xf32>) -> tensor<1x4x13x33xf32>
+  %wm = stablehlo.constant dense<5> : tensor<100xi32>
+  %wd = stablehlo.constant dense<11> : tensor<100xi32>
+  %wo = stablehlo.constant dense<5> : tensor<100xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<100xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<100xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<100xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<100xi32>
+  %wc = stablehlo.convert %ws : (tensor<100xi32>) -> tensor<100xf32>
+  %w = stablehlo.reshape %wc : (tensor<100xf32>) -> tensor<4x1x5x5xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x4x13x33xf32>, tensor<4x1x5x5xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {stride = [2, 2], pad = [[2, 2], [2, 2]]} {batch_group_count = 1 : i64, feature_group_count = 4 : i64}
+      : (tensor<1x4x13x33xf32>, tensor<4x1x5x5xf32>) -> tensor<1x4x7x17xf32>
+  %hm = stablehlo.constant dense<3> : tensor<476xi32>
+  %hd = stablehlo.constant dense<19> : tensor<476xi32>
+  %ho = stablehlo.constant dense<9> : tensor<476xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<476xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<476xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<476xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<476xi32>
+  %h = stablehlo.reshape %hs : (tensor<476xi32>) -> tensor<1x4x7x17xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x4x7x17xf32>) -> tensor<1x4x7x17xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x4x7x17xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x4x7x17xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<2161> : tensor<i32>
+  return
+}
+
+// -----
+
+// Windows begin and end inside of the input.
+func.func @depthwise_planes_stride_cropped() {
+  %xm = stablehlo.constant dense<7> : tensor<3200xi32>
+  %xd = stablehlo.constant dense<13> : tensor<3200xi32>
+  %xo = stablehlo.constant dense<6> : tensor<3200xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<3200xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<3200xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<3200xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<3200xi32>
+  %xc = stablehlo.convert %xs : (tensor<3200xi32>) -> tensor<3200xf32>
+  %x = stablehlo.reshape %xc : (tensor<3200xf32>) -> tensor<1x5x16x40xf32>
+  %wm = stablehlo.constant dense<5> : tensor<60xi32>
+  %wd = stablehlo.constant dense<11> : tensor<60xi32>
+  %wo = stablehlo.constant dense<5> : tensor<60xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<60xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<60xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<60xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<60xi32>
+  %wc = stablehlo.convert %ws : (tensor<60xi32>) -> tensor<60xf32>
+  %w = stablehlo.reshape %wc : (tensor<60xf32>) -> tensor<5x1x3x4xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x5x16x40xf32>, tensor<5x1x3x4xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {stride = [1, 2], pad = [[-1, 0], [-1, -2]]} {batch_group_count = 1 : i64, feature_group_count = 5 : i64}
+      : (tensor<1x5x16x40xf32>, tensor<5x1x3x4xf32>) -> tensor<1x5x13x17xf32>
+  %hm = stablehlo.constant dense<3> : tensor<1105xi32>
+  %hd = stablehlo.constant dense<19> : tensor<1105xi32>
+  %ho = stablehlo.constant dense<9> : tensor<1105xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<1105xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<1105xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<1105xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<1105xi32>
+  %h = stablehlo.reshape %hs : (tensor<1105xi32>) -> tensor<1x5x13x17xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x5x13x17xf32>) -> tensor<1x5x13x17xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x5x13x17xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x5x13x17xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<1731> : tensor<i32>
+  return
+}
+
+// -----
+
+// Rows of fewer results than lanes.
+func.func @depthwise_planes_stride_rows_of_15() {
+  %xm = stablehlo.constant dense<7> : tensor<3600xi32>
+  %xd = stablehlo.constant dense<13> : tensor<3600xi32>
+  %xo = stablehlo.constant dense<6> : tensor<3600xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<3600xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<3600xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<3600xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<3600xi32>
+  %xc = stablehlo.convert %xs : (tensor<3600xi32>) -> tensor<3600xf32>
+  %x = stablehlo.reshape %xc : (tensor<3600xf32>) -> tensor<1x16x15x15xf32>
+  %wm = stablehlo.constant dense<5> : tensor<96xi32>
+  %wd = stablehlo.constant dense<11> : tensor<96xi32>
+  %wo = stablehlo.constant dense<5> : tensor<96xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<96xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<96xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<96xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<96xi32>
+  %wc = stablehlo.convert %ws : (tensor<96xi32>) -> tensor<96xf32>
+  %w = stablehlo.reshape %wc : (tensor<96xf32>) -> tensor<16x1x3x2xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x16x15x15xf32>, tensor<16x1x3x2xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {stride = [2, 2], pad = [[0, 1], [0, 1]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
+      : (tensor<1x16x15x15xf32>, tensor<16x1x3x2xf32>) -> tensor<1x16x7x8xf32>
+  %hm = stablehlo.constant dense<3> : tensor<896xi32>
+  %hd = stablehlo.constant dense<19> : tensor<896xi32>
+  %ho = stablehlo.constant dense<9> : tensor<896xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<896xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<896xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<896xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<896xi32>
+  %h = stablehlo.reshape %hs : (tensor<896xi32>) -> tensor<1x16x7x8xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x16x7x8xf32>) -> tensor<1x16x7x8xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x16x7x8xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x16x7x8xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<4976> : tensor<i32>
+  return
+}
+
+// -----
+
+// Taps two elements apart share no loads.
+func.func @depthwise_planes_stride_dilated() {
+  %xm = stablehlo.constant dense<7> : tensor<2775xi32>
+  %xd = stablehlo.constant dense<13> : tensor<2775xi32>
+  %xo = stablehlo.constant dense<6> : tensor<2775xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<2775xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<2775xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<2775xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<2775xi32>
+  %xc = stablehlo.convert %xs : (tensor<2775xi32>) -> tensor<2775xf32>
+  %x = stablehlo.reshape %xc : (tensor<2775xf32>) -> tensor<1x5x15x37xf32>
+  %wm = stablehlo.constant dense<5> : tensor<45xi32>
+  %wd = stablehlo.constant dense<11> : tensor<45xi32>
+  %wo = stablehlo.constant dense<5> : tensor<45xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<45xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<45xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<45xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<45xi32>
+  %wc = stablehlo.convert %ws : (tensor<45xi32>) -> tensor<45xf32>
+  %w = stablehlo.reshape %wc : (tensor<45xf32>) -> tensor<5x1x3x3xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x5x15x37xf32>, tensor<5x1x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {stride = [2, 2], pad = [[1, 1], [2, 2]], rhs_dilate = [1, 2]} {batch_group_count = 1 : i64, feature_group_count = 5 : i64}
+      : (tensor<1x5x15x37xf32>, tensor<5x1x3x3xf32>) -> tensor<1x5x8x19xf32>
+  %hm = stablehlo.constant dense<3> : tensor<760xi32>
+  %hd = stablehlo.constant dense<19> : tensor<760xi32>
+  %ho = stablehlo.constant dense<9> : tensor<760xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<760xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<760xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<760xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<760xi32>
+  %h = stablehlo.reshape %hs : (tensor<760xi32>) -> tensor<1x5x8x19xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x5x8x19xf32>) -> tensor<1x5x8x19xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x5x8x19xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x5x8x19xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<464> : tensor<i32>
+  return
+}
