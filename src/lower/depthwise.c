@@ -468,8 +468,8 @@ static void divide(struct depthwise *d, double bytes, int64_t wanted) {
     d->parts = ceil_of(most, d->part);
 }
 
-/* Whether what windows of a line of positions read of a column is more than the L1 cache holds until the next line, which reads
-   much of it, too: positions that are a multiple of cache lines apart lie in few of its sets. */
+/* Whether a line of positions accesses more of a column, with its weights and results, than the L1 cache holds until the next
+   line, which reads much of it, too: positions that are a multiple of cache lines apart lie in few of its sets. */
 static bool exceeds_l1(const struct depthwise *d) {
     const struct contraction *c = d->c;
     const struct target *t = c->l->target;
@@ -477,8 +477,12 @@ static bool exceeds_l1(const struct depthwise *d) {
         return false;
     int64_t positions = d->v->dim[d->along].size, sets = (int64_t)(t->l1_way_bytes / t->line_bytes);
     int64_t apart = d->input.steps.position[d->along] * (int64_t)(kir_type_bits(c->acc) / 8) / (int64_t)t->line_bytes;
-    for (uint32_t i = 0; i < d->v->n; i++)
+    int64_t taps = 1;
+    for (uint32_t i = 0; i < d->v->n; i++) {
         positions *= i == d->along ? 1 : d->v->dim[i].window;
+        taps *= d->v->dim[i].window;
+    }
+    positions += d->v->dim[d->along].out + taps;
     while (sets > 1 && apart > 0 && apart % 2 == 0) {
         sets /= 2;
         apart /= 2;

@@ -1416,3 +1416,46 @@ func.func @depthwise_planes_stride_dilated() {
   check.expect_eq_const %sum, dense<464> : tensor<i32>
   return
 }
+
+// -----
+
+// A line of positions accesses more than the L1 cache holds, with its weights and results, but its windows read less.
+func.func @depthwise_columns_l1() {
+  %xm = stablehlo.constant dense<7> : tensor<75264xi32>
+  %xd = stablehlo.constant dense<13> : tensor<75264xi32>
+  %xo = stablehlo.constant dense<6> : tensor<75264xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<75264xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<75264xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<75264xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<75264xi32>
+  %xc = stablehlo.convert %xs : (tensor<75264xi32>) -> tensor<75264xf32>
+  %x = stablehlo.reshape %xc : (tensor<75264xf32>) -> tensor<1x14x14x384xf32>
+  %wm = stablehlo.constant dense<5> : tensor<3456xi32>
+  %wd = stablehlo.constant dense<11> : tensor<3456xi32>
+  %wo = stablehlo.constant dense<5> : tensor<3456xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<3456xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<3456xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<3456xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<3456xi32>
+  %wc = stablehlo.convert %ws : (tensor<3456xi32>) -> tensor<3456xf32>
+  %w = stablehlo.reshape %wc : (tensor<3456xf32>) -> tensor<3x3x1x384xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x14x14x384xf32>, tensor<3x3x1x384xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 384 : i64}
+      : (tensor<1x14x14x384xf32>, tensor<3x3x1x384xf32>) -> tensor<1x14x14x384xf32>
+  %hm = stablehlo.constant dense<3> : tensor<75264xi32>
+  %hd = stablehlo.constant dense<19> : tensor<75264xi32>
+  %ho = stablehlo.constant dense<9> : tensor<75264xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<75264xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<75264xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<75264xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<75264xi32>
+  %h = stablehlo.reshape %hs : (tensor<75264xi32>) -> tensor<1x14x14x384xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x14x14x384xf32>) -> tensor<1x14x14x384xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x14x14x384xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x14x14x384xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-9515> : tensor<i32>
+  return
+}
