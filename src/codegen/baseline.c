@@ -80,7 +80,7 @@ static unsigned b_GetIntTypeWidth(LLVMTypeRef t) {
 }
 static LLVMValueRef b_ConstInt(LLVMTypeRef t, unsigned long long v, LLVMBool is_signed) {
     (void)is_signed;
-    return value_ref(x86_const_all(type_of(t)->m, type_of(t), v));
+    return value_ref(x86_const_int(type_of(t)->m, type_of(t), v));
 }
 static LLVMValueRef b_ConstBitCast(LLVMValueRef v, LLVMTypeRef t) {
     return value_ref(x86_const(type_of(t)->m, type_of(t), value_of(v)->lanes));
@@ -151,7 +151,7 @@ static void b_SetMetadata(LLVMValueRef v, unsigned kind, LLVMValueRef node) {
     if (kind == BASELINE_NONTEMPORAL)
         x86_build_stream(value_of(v));
     else if (kind == BASELINE_INVARIANT)
-        x86_build_invariant(value_of(v)->type->m, value_of(v));
+        x86_build_invariant(value_of(v));
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------- */

@@ -144,7 +144,12 @@ static bool ins_equal(const struct x86_ins *a, const struct x86_ins *b) {
     return true;
 }
 
-bool x86_available(const struct x86_module *m, const struct x86_ins *i) {
+/* Whether a load yields what an earlier one of the same address did. */
+static bool ins_unwritten(const struct x86_module *m, const struct x86_ins *i) {
+    return i->invariant || (!m->before && i->block == m->at && i->number == m->at->writes);
+}
+
+static bool ins_available(const struct x86_module *m, const struct x86_ins *i) {
     enum { FAR = 64 };
     const struct x86_block *at = m->at, *b = i->block;
     for (int n = 0; at && n < FAR && at->depth >= b->depth; n++, at = at->dominator)
@@ -153,11 +158,11 @@ bool x86_available(const struct x86_module *m, const struct x86_ins *i) {
     return false;
 }
 
-static struct x86_ins *ins_find(struct x86_module *m, const struct x86_ins *like) {
+static struct x86_ins *ins_find(struct x86_module *m, const struct x86_ins *like, bool load) {
     if (m->before && m->before->op < X86_JMP) /* before phis and the beginning of a block: little is known there */
         return NULL;
     for (struct x86_ins *i = m->numbered[like->hash % X86_HASHES]; i; i = i->chain)
-        if (i->hash == like->hash && ins_equal(i, like) && x86_available(m, i))
+        if (i->hash == like->hash && ins_equal(i, like) && ins_available(m, i) && (!load || ins_unwritten(m, i)))
             return i;
     return NULL;
 }
@@ -167,20 +172,24 @@ static void ins_number(struct x86_module *m, struct x86_ins *i) {
     m->numbered[i->hash % X86_HASHES] = i;
 }
 
-static struct x86_ins *ins_add(struct x86_module *m, const struct x86_ins *like, bool pure) {
+/* One that is pure, or a load, may be one that is there already. */
+static struct x86_ins *ins_add(struct x86_module *m, const struct x86_ins *like, bool shared) {
     struct x86_ins key = *like, *i;
-    if (pure) {
+    bool writes = x86_rows[key.op].class == X86_NO_CLASS && key.memory && key.op != X86_PREFETCH;
+    if (shared) {
         key.hash = ins_hash(&key);
-        i = ins_find(m, &key);
+        i = ins_find(m, &key, key.memory && key.op != X86_LEA);
         if (i)
             return i;
     }
+    m->at->writes += writes;
+    key.number = m->before ? UINT32_MAX : m->at->writes;
     i = ARENA_NEW(m->arena, struct x86_ins);
     *i = key;
     i->reg = X86_NO_REGISTER;
     i->order = ++m->order;
     x86_link(m->at, m->before, i);
-    if (pure)
+    if (shared)
         ins_number(m, i);
     if (x86_rows[i->op].class == X86_V && i->size == 32)
         m->f->wide = true;
@@ -228,8 +237,7 @@ struct x86_ins *x86_ins_memory(struct x86_module *m, enum x86_op op, uint8_t siz
     i.disp = (int32_t)disp;
     if (nargs)
         memcpy(i.arg, args, nargs * sizeof *args);
-    bool pure = op == X86_LEA;
-    return ins_add(m, &i, pure);
+    return ins_add(m, &i, x86_rows[op].class != X86_NO_CLASS);
 }
 
 struct x86_ins *x86_phi(struct x86_module *m, struct x86_block *b, enum x86_class class, uint8_t size) {

@@ -107,31 +107,9 @@ struct x86_value *x86_build_load(struct x86_module *m, struct x86_type *t, struc
     return v;
 }
 
-static bool memory_same_load(const struct x86_ins *a, const struct x86_ins *b) {
-    return a->op == b->op && a->size == b->size && a->base == b->base && a->index == b->index && a->scale == b->scale &&
-           a->disp == b->disp;
-}
-
-/* Nothing writes what was loaded: it is the same as an earlier load, and may be loaded later. */
-void x86_build_invariant(struct x86_module *m, struct x86_value *load) {
-    for (uint32_t p = 0; p < load->nparts; p++) {
-        struct x86_ins *i = load->parts[p];
-        if (!i->memory)
-            continue;
-        i->invariant = true;
-        uint32_t h = (i->base ? i->base->order : 0) * 31 + (i->index ? i->index->order : 0) * 17 + (uint32_t)i->disp + i->op;
-        i->hash = h * UINT32_C(0x9E3779B9) >> 8;
-        struct x86_ins *other = m->numbered[i->hash % X86_HASHES];
-        while (other && !(other->hash == i->hash && other->invariant && other->memory && memory_same_load(other, i) &&
-                          x86_available(m, other)))
-            other = other->chain;
-        if (other) {
-            load->parts[p] = other;
-        } else {
-            i->chain = m->numbered[i->hash % X86_HASHES];
-            m->numbered[i->hash % X86_HASHES] = i;
-        }
-    }
+void x86_build_invariant(struct x86_value *load) {
+    for (uint32_t p = 0; p < load->nparts; p++)
+        load->parts[p]->invariant |= load->parts[p]->memory;
 }
 
 /* ---- stores -------------------------------------------------------------------------------------------- */

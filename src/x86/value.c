@@ -72,6 +72,17 @@ struct x86_value *x86_const_all(struct x86_module *m, struct x86_type *t, uint64
     return v;
 }
 
+struct x86_value *x86_const_int(struct x86_module *m, struct x86_type *t, uint64_t v) {
+    struct x86_value **head = &m->ints[value_cut(v, t->bits) * UINT64_C(0x9E3779B97F4A7C15) >> 40 & (X86_HASHES - 1)];
+    for (struct x86_value *c = *head; c; c = c->chain)
+        if (c->type == t && c->lanes[0] == value_cut(v, t->bits))
+            return c;
+    struct x86_value *c = x86_const_all(m, t, v);
+    c->chain = *head;
+    *head = c;
+    return c;
+}
+
 struct x86_value *x86_poison(struct x86_module *m, struct x86_type *t) {
     struct x86_value *v = x86_const_all(m, t, 0);
     v->poison = true;

@@ -104,7 +104,7 @@ struct x86_ins {
     uint8_t folded; /* the operand that is in memory, from 1 on; 0 = none */
     int32_t disp;
     uint32_t uses, order;
-    uint32_t number;   /* select.c: of stores before it, in its block */
+    uint32_t number;   /* of stores before it, in its block; UINT32_MAX: unknown. select.c counts what is left */
     uint32_t pos, end; /* allocate.c: its interval */
     int64_t imm;
     struct x86_ins *arg[X86_ARGS], *base, *index;
@@ -138,6 +138,7 @@ struct x86_block {
     uint32_t index, depth; /* in the order; below the entry in the tree of dominators */
     uint32_t start, stop;  /* positions of its begin and its jump */
     uint32_t at;           /* in the code */
+    uint32_t writes;       /* stores so far */
     bool placed;
 };
 
@@ -172,7 +173,8 @@ struct x86_value {
     uint32_t mask_bits; /* i1: of its lanes; 0 = a scalar in a general register */
     uint32_t nparts;
     bool poison;
-    uint64_t *lanes; /* constant: each lane, or the scalar */
+    uint64_t *lanes;         /* constant: each lane, or the scalar */
+    struct x86_value *chain; /* constant: of the same hash */
     struct x86_ins **parts;
     struct x86_ins *ins; /* the instruction of a load, store or phi */
     struct x86_value **scalars;
@@ -214,6 +216,7 @@ struct x86_module {
     struct x86_ins *numbered[X86_HASHES];
     struct x86_pooled *pool[X86_HASHES];
     struct x86_ins *constants[X86_HASHES];
+    struct x86_value *ints[X86_HASHES];
     uint32_t order; /* instructions so far */
     /* encoded */
     uint8_t *code;
@@ -253,8 +256,6 @@ struct x86_ins *x86_zero(struct x86_module *m);
 struct x86_ins *x86_ones(struct x86_module *m);
 bool x86_is_zero(const struct x86_ins *i);
 bool x86_is_ones(const struct x86_ins *i);
-/* Whether an instruction is done where instructions go now. */
-bool x86_available(const struct x86_module *m, const struct x86_ins *i);
 struct x86_ins *x86_detached(struct x86_module *m, enum x86_op op, uint8_t size);
 void x86_link(struct x86_block *b, struct x86_ins *before, struct x86_ins *i);
 void x86_unlink(struct x86_ins *i);
@@ -279,6 +280,8 @@ static inline uint32_t x86_lanes(const struct x86_type *t) {
 }
 struct x86_value *x86_const(struct x86_module *m, struct x86_type *t, const uint64_t *lanes);
 struct x86_value *x86_const_all(struct x86_module *m, struct x86_type *t, uint64_t lane);
+/* Of a scalar type; the same value each time, as LLVM's constants are: the emitter compares addresses. */
+struct x86_value *x86_const_int(struct x86_module *m, struct x86_type *t, uint64_t v);
 struct x86_value *x86_poison(struct x86_module *m, struct x86_type *t);
 struct x86_value *x86_value_new(struct x86_module *m, struct x86_type *t, enum x86_kind kind);
 struct x86_value *x86_value_of(struct x86_module *m, struct x86_type *t, struct x86_ins *i); /* one part */
@@ -368,7 +371,8 @@ void x86_build_branch(struct x86_module *m, struct x86_value *c, struct x86_bloc
 struct x86_value *x86_build_gep(struct x86_module *m, struct x86_type *t, struct x86_value *base, struct x86_value *index);
 struct x86_value *x86_build_load(struct x86_module *m, struct x86_type *t, struct x86_value *p);
 struct x86_value *x86_build_store(struct x86_module *m, struct x86_value *v, struct x86_value *p);
-void x86_build_invariant(struct x86_module *m, struct x86_value *load);
+/* Nothing writes what was loaded: it may be loaded later, and loads of its address yield the same. */
+void x86_build_invariant(struct x86_value *load);
 void x86_build_stream(struct x86_value *store);
 struct x86_value *x86_build_alloca(struct x86_module *m, struct x86_type *t);
 struct x86_value *x86_build_masked_load(struct x86_module *m, struct x86_value *p, struct x86_value *mask,

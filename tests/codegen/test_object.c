@@ -25,6 +25,18 @@ static struct str compile(const struct kir *k, const char *target, enum cg_emit 
     return (struct str){p, n};
 }
 
+/* An object of the baseline tier. */
+static struct str compile_baseline(const struct kir *k, const char *target) {
+    struct target t = machine_named(target);
+    hilo_allocator al = mem_system_allocator();
+    struct diag_list d;
+    void *p;
+    size_t n;
+    diag_init(&d, al);
+    harness_must(cg_compile(&k, 1, &t, CG_BASELINE, CG_OBJECT, &al, &d, &p, &n), &d, k, target);
+    return (struct str){p, n};
+}
+
 static void give_back(struct str s) {
     hilo_allocator al = mem_system_allocator();
     mem_free(&al, (void *)(uintptr_t)s.p, s.n);
@@ -216,6 +228,63 @@ static void test_addresses(void **state) {
         give_back(text);
         harness_flush(&b, NULL);
     }
+}
+
+/* Rows by a matrix that was copied to scratch memory, `rows` of them at once, and none beyond the last one. */
+static struct kir *rows_by_scratch(struct harness_batch *b, int64_t rows, int64_t depth) {
+    enum { COLUMNS = 16, BLOCKS = 3, UNROLL = 4 };
+    struct kir *k = harness_new(b);
+    uint32_t x = kir_param(k, KIR_IN, IR_F32_T, (BLOCKS * rows - 2) * depth),
+             y = kir_param(k, KIR_IN, IR_F32_T, COLUMNS * depth), z = kir_param(k, KIR_OUT, IR_F32_T, BLOCKS * rows * COLUMNS),
+             s = kir_scratch(k, IR_F32_T, COLUMNS * depth);
+    kir_val i = kir_loop(k, KIR_VECTOR, COLUMNS * depth, 8);
+    kir_store(k, s, i, kir_load(k, y, i));
+    kir_close(k);
+    kir_val block = kir_loop(k, KIR_SERIAL, BLOCKS, 0), first = kir_op2(k, KIR_MUL, 0, block, kir_i64(k, rows));
+    kir_val j = kir_loop(k, KIR_VECTOR, COLUMNS, COLUMNS), sums = kir_reg(k, kir_float(k, KIR_F32, 0), rows);
+    kir_val p = kir_op2(k, KIR_MUL, 0, kir_loop(k, KIR_SERIAL, depth / UNROLL, 0), kir_i64(k, UNROLL));
+    p = kir_op2(k, KIR_ADD, 0, p, kir_loop(k, KIR_UNROLLED, UNROLL, 0));
+    kir_val at = kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, p, kir_i64(k, COLUMNS)), j);
+    i = kir_loop(k, KIR_UNROLLED, rows, 0);
+    kir_val row = kir_op2(k, KIR_MIN, 0, kir_op2(k, KIR_ADD, 0, first, i), kir_i64(k, BLOCKS * rows - 3));
+    kir_val left = kir_load(k, x, kir_op2(k, KIR_ADD, 0, p, kir_op2(k, KIR_MUL, 0, row, kir_i64(k, depth))));
+    kir_set_reg(k, sums, i, kir_fma(k, left, kir_load(k, s, at), kir_get_reg(k, sums, i)));
+    for (int open = 0; open < 3; open++)
+        kir_close(k);
+    i = kir_loop(k, KIR_UNROLLED, rows, 0);
+    row = kir_op2(k, KIR_ADD, 0, first, i);
+    kir_store(k, z, kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, row, kir_i64(k, COLUMNS)), j), kir_get_reg(k, sums, i));
+    for (int open = 0; open < 3; open++)
+        kir_close(k);
+    return k;
+}
+
+/* Instructions of VEX's map 0F 38 with this opcode whose M operand has these bits of ModRM. */
+static size_t count_vex38(struct str code, uint8_t opcode, uint8_t mask, uint8_t bits) {
+    const uint8_t *p = (const uint8_t *)code.p;
+    size_t n = 0;
+    for (size_t i = 0; i + 4 < code.n; i++)
+        n += p[i] == 0xC4 && (p[i + 1] & 0x1F) == 2 && (p[i + 2] & 3) == 1 && p[i + 3] == opcode && (p[i + 4] & mask) == bits;
+    return n;
+}
+
+/* The baseline tier loads an element of scratch memory once for all rows that it is multiplied by, and has a pointer for each
+   of the rows. */
+static void test_baseline_tile(void **state) {
+    (void)state;
+    enum { ROWS = 6, UNROLL = 4, VFMADD231PS = 0xB8, VBROADCASTSS = 0x18, MOD = 0xC0, RM = 7, SIB = 4 };
+    struct target t = machine_named("x86-64-v3");
+    struct harness_batch b = {.n = 0};
+    struct kir *k = rows_by_scratch(&b, ROWS, 64);
+    if (cg_has_baseline(&t)) {
+        struct str code = compile_baseline(k, "x86-64-v3");
+        assert_int_equal(count_vex38(code, VFMADD231PS, 0, 0), ROWS * UNROLL * 2);
+        assert_int_equal(count_vex38(code, VFMADD231PS, MOD, MOD), ROWS * UNROLL * 2);
+        assert_int_equal(count_vex38(code, VBROADCASTSS, 0, 0), ROWS * UNROLL);
+        assert_in_range(count_vex38(code, VBROADCASTSS, RM, SIB), 0, UNROLL); /* an index, or the register 12 */
+        give_back(code);
+    }
+    harness_flush(&b, NULL);
 }
 
 /* Stores past the caches need whole, aligned vectors; where the buffer may not be aligned, its address decides. */
@@ -529,6 +598,7 @@ int main(void) {
         cmocka_unit_test(test_without_llvm),   cmocka_unit_test(test_pairs),       cmocka_unit_test(test_parts),
         cmocka_unit_test(test_prefetch),
         cmocka_unit_test(test_register_tiles), cmocka_unit_test(test_matrix_unit), cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_baseline_tile),
         cmocka_unit_test(test_nontemporal),
         cmocka_unit_test(test_names),          cmocka_unit_test(test_twice),       cmocka_unit_test(test_together),
         cmocka_unit_test(test_damaged),        cmocka_unit_test(test_threads),     cmocka_unit_test(test_exhaustion),
