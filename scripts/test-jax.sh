@@ -85,7 +85,7 @@ for file in "${files[@]}"; do
         done
         continue
     fi
-    timeout -k 10 "${HILO_JAX_TIMEOUT:-3600}" "$python" -m pytest -q -rX "${plugins[@]}" --tb=short \
+    timeout -k 10 "${HILO_JAX_TIMEOUT:-3600}" "$python" -m pytest -q -rfEX "${plugins[@]}" --tb=short \
         "tests/$file.py" >"$log" 2>&1
     status=$?
     p=$(count passed "$log") f=$(count failed "$log") s=$(count skipped "$log") x=$(count xfailed "$log")
