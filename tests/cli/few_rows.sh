@@ -180,8 +180,10 @@ three=$(dots 1024 19)
 [ "$(dots 1024 19 i8 x86-64-v3 dot2_i8)" -gt 0 ] && [ "$(dots 1024 19 i16 x86-64-v3 dot2_i8)" = 0 ] && pass ||
     fail "x86-64-v3: rows of 8 bits are not multiplied by sums of 16 bits"
 # What an iteration of many rows reads next is prefetched for every processor, once: of each matrix the two cache lines that
-# words fill and that of their scales, and those in which they end where they begin within another.
-[ "$(dots 1024 19 i8 x86-64-v3 prefetch)" = 10 ] && pass || fail "x86-64-v3: what many rows read next is not prefetched once"
+# words (b5) fill and that of their scales (b6), and those in which they end where they begin within another. Small results are
+# prefetched by the torture build alone.
+[ "$(dots 1024 19 i8 x86-64-v3 'prefetch b[56]')" = 10 ] && pass ||
+    fail "x86-64-v3: what many rows read next is not prefetched once"
 # Their results, where they are larger than the L2 cache, are prefetched some rows ahead: once.
 program g32 40 256 16384 i8 >many.mlir
 exits 0 compile many.mlir $flags --emit kir --target-cpu x86-64-v3
