@@ -2,7 +2,6 @@
 #include "base/str.h"
 #include "base/torture.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 void strbuf_init(struct strbuf *b, hilo_allocator al) {
@@ -61,9 +60,14 @@ void strbuf_str(struct strbuf *b, struct str s) {
 }
 
 void strbuf_i64(struct strbuf *b, int64_t v) {
-    char digits[24];
-    int n = snprintf(digits, sizeof digits, "%" PRId64, v);
-    strbuf_putn(b, digits, (size_t)n);
+    char text[20], *first = text + sizeof text; /* kernels are hashed as text: printf takes too long */
+    uint64_t rest = v < 0 ? -(uint64_t)v : (uint64_t)v;
+    do
+        *--first = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (v < 0)
+        *--first = '-';
+    strbuf_putn(b, first, (size_t)(text + sizeof text - first));
 }
 
 void strbuf_vprintf(struct strbuf *b, const char *fmt, va_list ap) {

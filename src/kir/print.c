@@ -33,6 +33,18 @@ const char *kir_loop_name(enum kir_loop l) { return loop_names[l]; }
 const char *kir_tile_name(enum kir_tile t) { return tile_names[t]; }
 const char *kir_role_name(enum kir_role r) { return role_names[r]; }
 
+static void print_number(struct strbuf *out, const char *before, uint32_t number, const char *after) {
+    strbuf_puts(out, before);
+    strbuf_i64(out, number);
+    strbuf_puts(out, after);
+}
+
+static void print_word(struct strbuf *out, const char *before, const char *word, const char *after) {
+    strbuf_puts(out, before);
+    strbuf_puts(out, word);
+    strbuf_puts(out, after);
+}
+
 static void print_const(const struct kir_node *n, struct strbuf *out) {
     char text[DEC_PRINT_SIZE];
     enum kir_type t = (enum kir_type)n->type;
@@ -47,18 +59,18 @@ static void print_const(const struct kir_node *n, struct strbuf *out) {
     else
         strbuf_i64(out, n->imm);
     if (t != KIR_I64)
-        strbuf_printf(out, ":%s", kir_type_name(t));
+        print_word(out, ":", kir_type_name(t), "");
 }
 
 static void print_value(const struct printer *p, kir_val v) {
     if (kir_get(p->k, v)->op == KIR_CONST)
         print_const(kir_get(p->k, v), p->out);
     else
-        strbuf_printf(p->out, "%%%u", (unsigned)p->number[v.i]);
+        print_number(p->out, "%", p->number[v.i], "");
 }
 
 static void print_place(const struct printer *p, uint32_t buffer, kir_val index) {
-    strbuf_printf(p->out, "b%u[", (unsigned)buffer);
+    print_number(p->out, "b", buffer, "[");
     print_value(p, index);
     strbuf_putc(p->out, ']');
 }
@@ -75,7 +87,7 @@ static void print_register(const struct printer *p, const struct kir_node *n, ki
 /* %1[4]: register 4 and those after it */
 static void print_registers(const struct printer *p, uint32_t reg, uint32_t first) {
     print_value(p, (kir_val){reg});
-    strbuf_printf(p->out, "[%u]", (unsigned)first);
+    print_number(p->out, "[", first, "]");
 }
 
 static void print_name(const struct printer *p, const struct kir_node *n) {
@@ -86,7 +98,7 @@ static void print_name(const struct printer *p, const struct kir_node *n) {
                       : n->op == KIR_TMUL || n->op == KIR_MMA || n->op == KIR_WGMMA ? tile_names[n->sub]
                                           : NULL;
     if (sub)
-        strbuf_printf(p->out, ".%s", sub);
+        print_word(p->out, ".", sub, "");
     if (n->flags & KIR_U)
         strbuf_puts(p->out, ".u");
     if (n->flags & KIR_NT)
@@ -221,19 +233,19 @@ static void print_body(struct printer *p, kir_block b) {
 }
 
 static void print_flow(struct printer *p, const struct kir_node *n) {
-    strbuf_printf(p->out, "%s ", kir_op_get((enum kir_op)n->op)->name);
+    print_word(p->out, "", kir_op_get((enum kir_op)n->op)->name, " ");
     if (n->op == KIR_WHILE) {
         print_body(p, n->other);
         strbuf_puts(p->out, " do ");
     }
     if (n->op == KIR_LOOP)
-        strbuf_printf(p->out, "%s ", loop_names[n->sub]);
+        print_word(p->out, "", loop_names[n->sub], " ");
     if (KIR_IS(n->arg[0]))
         print_value(p, n->arg[0]);
     else
         strbuf_i64(p->out, n->imm);
     if (n->op == KIR_LOOP && n->sub == KIR_VECTOR)
-        strbuf_printf(p->out, " by %u", (unsigned)n->width);
+        print_number(p->out, " by ", n->width, "");
     strbuf_putc(p->out, ' ');
     print_body(p, n->body);
     if (n->op == KIR_IF && n->other.i) {
@@ -250,9 +262,9 @@ static void print_block(struct printer *p, kir_block b) {
         indent(p, kir_block_get(p->k, b)->depth + 1);
         if (n->type != KIR_VOID) {
             p->number[v.i] = p->next++;
-            strbuf_printf(p->out, "%%%u", (unsigned)p->number[v.i]);
+            print_number(p->out, "%", p->number[v.i], "");
             if (n->op != KIR_LOOP)
-                strbuf_printf(p->out, ": %s", kir_type_name((enum kir_type)n->type));
+                print_word(p->out, ": ", kir_type_name((enum kir_type)n->type), "");
             strbuf_puts(p->out, " = ");
         }
         if (n->op == KIR_LOOP || n->op == KIR_IF || n->op == KIR_WHILE) {

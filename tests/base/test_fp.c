@@ -1,6 +1,7 @@
 /* test_fp.c - numeric formats and numbers as text, against enumeration and the C library. */
 #include "base/decimal.h"
 #include "base/fp.h"
+#include "base/str.h"
 
 #include <float.h>
 #include <math.h>
@@ -557,6 +558,25 @@ static void test_hex_decode(void **state) {
         }
 }
 
+/* Integers as strbuf writes them, against the C library. */
+static void test_integers(void **state) {
+    (void)state;
+    static const int64_t edges[] = {0, 1, -1, 9, 10, -10, 99, 100, INT64_MAX, INT64_MIN};
+    struct strbuf text;
+    char expected[32];
+    uint64_t seed = 1;
+    strbuf_init(&text, mem_system_allocator());
+    for (size_t i = 0; i < 1000; i++) {
+        uint64_t random = next_random(&seed);
+        int64_t v = i < sizeof edges / sizeof *edges ? edges[i] : (int64_t)random >> (i % 64);
+        text.n = 0;
+        strbuf_i64(&text, v);
+        snprintf(expected, sizeof expected, "%lld", (long long)v);
+        assert_string_equal(text.p, expected);
+    }
+    strbuf_free(&text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_formats),
@@ -575,6 +595,7 @@ int main(void) {
         cmocka_unit_test(test_print_known),
         cmocka_unit_test(test_print_against_printf),
         cmocka_unit_test(test_parse_integers),
+        cmocka_unit_test(test_integers),
         cmocka_unit_test(test_hex_decode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
