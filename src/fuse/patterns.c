@@ -11,7 +11,13 @@ static const struct {
 #define PATTERN(name, text) {name, text},
 #include "fuse/patterns.def"
 };
-enum { ROWS = sizeof rows / sizeof *rows, DEPTH = 6, STEPS = 4000 /* of a match */, KERNEL_STEPS = 20000 };
+enum {
+    ROWS = sizeof rows / sizeof *rows,
+    DEPTH = 6,
+    STEPS = 4000, /* of a match */
+    KERNEL_STEPS = 20000,
+    CANDIDATES = 256 /* values of a kernel, at most, at which rows are tried */
+};
 
 struct search {
     const struct ir_module *m;
@@ -207,36 +213,59 @@ static bool is_helper(const char *name) {
     return n > 3 && strcmp(name + n - 3, " of") == 0;
 }
 
-/* Whether the row matches at one of the ops that the kernel computes for a value. `fuel`: ops that are looked at; `left`: steps
-   of all searches of the kernel. */
-static bool matches(const struct ir_module *m, const struct fuse_block *b, const struct fuse_kernel *k, ir_val v, size_t row,
-                    uint32_t *fuel, uint32_t *left) {
+/* The values that the kernel computes, as far as they are found within `fuel` steps: each once. */
+struct candidates {
+    uint32_t n;
+    ir_val v[CANDIDATES];
+};
+
+static void collect(const struct ir_module *m, const struct fuse_block *b, const struct fuse_kernel *k, ir_val v,
+                    struct candidates *c, uint32_t *fuel) {
     ir_op op = ir_val_get(m, v)->op;
     uint32_t step = opt_ids_get(&b->kernel_of, v.i);
     if (IR_NONE(op) || !IR_SAME(ir_op_get(m, op)->parent, ir_op_get(m, k->root)->parent) || *fuel == 0 ||
         fuse_is_constant(m, v) || (step && b->steps.v[step - 1].kernel != k))
-        return false;
+        return;
     --*fuel;
+    for (uint32_t i = 0; i < c->n; i++)
+        if (IR_SAME(c->v[i], v))
+            return;
+    if (c->n < CANDIDATES)
+        c->v[c->n++] = v;
+    for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
+        collect(m, b, k, ir_operand(m, op, i), c, fuel);
+}
+
+/* False: the value's op is not the one that the row begins with. A name of patterns.def begins as that of its op, but for
+   reductions. */
+static bool may_begin(const struct ir_module *m, ir_val v, const char *text) {
+    enum ir_op_kind kind = ir_kind(m, ir_val_get(m, v)->op);
+    const char *mnemonic = strchr(ir_op_info(kind)->name, '.');
+    return *text == '<' || kind == IR_REDUCE || (mnemonic && mnemonic[1] == *text);
+}
+
+/* Whether the row matches at the value. `left`: steps of all searches of the kernel. */
+static bool matches(const struct ir_module *m, ir_val v, size_t row, uint32_t *left) {
     uint32_t steps = *left < STEPS ? *left : STEPS;
     struct search s = {.m = m, .steps = steps};
     struct goal g = {rows[row].text, v, 0, NULL};
+    if (!may_begin(m, v, g.text))
+        return false;
     bool found = IR_SAME(source(&s, v), v) && solve(&s, &g);
     *left -= steps - s.steps;
-    if (found)
-        return true;
-    for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
-        if (matches(m, b, k, ir_operand(m, op, i), row, fuel, left))
-            return true;
-    return false;
+    return found;
 }
 
 const char *fuse_pattern(const struct ir_module *m, const struct fuse_block *b, const struct fuse_kernel *k) {
+    struct candidates c = {.n = 0};
     uint32_t left = KERNEL_STEPS;
+    for (uint32_t i = 0; i < k->outs.n; i++) {
+        uint32_t fuel = 2 * k->nops + 8;
+        collect(m, b, k, k->outs.v[i], &c, &fuel);
+    }
     for (size_t row = 0; row < ROWS; row++)
-        for (uint32_t i = 0; i < k->outs.n && !is_helper(rows[row].name); i++) {
-            uint32_t fuel = 2 * k->nops + 8;
-            if (matches(m, b, k, k->outs.v[i], row, &fuel, &left))
+        for (uint32_t i = 0; i < c.n && !is_helper(rows[row].name); i++)
+            if (matches(m, c.v[i], row, &left))
                 return rows[row].name;
-        }
     return NULL;
 }
