@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ struct bench_options {
 
 /* ---- interruption ---------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupted;
+static atomic_int interrupted; /* other threads read it */
 
 static void on_interrupt(int signal_number) {
     (void)signal_number;

@@ -2,13 +2,14 @@
 #include "cli/model.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 
-volatile sig_atomic_t cli_interrupts;
+atomic_int cli_interrupts;
 
 static void on_interrupt(int signal_number) {
     (void)signal_number;
-    cli_interrupts = cli_interrupts + 1;
+    atomic_fetch_add(&cli_interrupts, 1);
 }
 
 void cli_catch_interrupt(void) {

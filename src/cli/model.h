@@ -6,7 +6,7 @@
 #include "cli/processes.h"
 #include "llm/generate.h"
 
-#include <signal.h>
+#include <stdatomic.h>
 
 struct cli_model {
     const char *dir, *engine;
@@ -41,7 +41,7 @@ struct cli_model {
 /* Starts the other nodes, if this is to be node 0 of `processes`; returns an exit code. End them with cli_end_nodes. */
 int cli_model_nodes(int64_t processes, int64_t devices, struct cli_nodes *out);
 /* How often Ctrl-C was pressed since cli_catch_interrupt. */
-extern volatile sig_atomic_t cli_interrupts;
+extern atomic_int cli_interrupts;
 void cli_catch_interrupt(void);
 
 /* A client and a session; progress goes to standard error if that is a terminal. Close the session, then release the client. */

@@ -4,6 +4,7 @@
 #include "cli/processes.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ struct run_options {
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupted;
+static atomic_int interrupted; /* other threads read it */
 
 static void on_interrupt(int signal_number) {
     (void)signal_number;

@@ -2,6 +2,7 @@
 #include "cli/model.h"
 #include "serve/serve.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 struct cli_serve {
@@ -14,11 +15,11 @@ struct cli_serve {
     bool quiet, no_warm_up;
 };
 
-static volatile sig_atomic_t stops;
+static atomic_int stops; /* other threads read it */
 
 static void on_stop(int signal_number) {
     (void)signal_number;
-    stops = stops + 1;
+    atomic_fetch_add(&stops, 1);
 }
 
 static void log_line(void *user, const char *line) {

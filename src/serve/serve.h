@@ -9,7 +9,7 @@
 
 #include "llm/model.h"
 
-#include <signal.h>
+#include <stdatomic.h>
 
 struct serve_options {
     const char *const *models; /* directories and GGUF files */
@@ -30,7 +30,7 @@ struct serve_options {
     const char *origin; /* that browsers may ask from; NULL = none, "*" = any */
     void (*log)(void *user, const char *line);
     void *user;
-    const volatile sig_atomic_t *stop; /* 1: end when all requests are answered; 2: at once; not NULL for serve_run */
+    const atomic_int *stop; /* 1: end when all requests are answered; 2: at once; not NULL for serve_run */
 };
 
 /* Serves until *stop. An error's reason is in `why`. A node but the first (client.node) computes what that one asks for, until
