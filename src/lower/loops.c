@@ -5,9 +5,10 @@ enum {
     LOOPS_LINE_BLOCK = TORTURED(TORTURE_PART, 1024), /* elements of a task where the domain has several lines */
     LOOPS_EVEN = 2,    /* tasks of even work, */
     LOOPS_UNEVEN = 16, /* and of uneven work: times those of the target */
-    LOOPS_TILE = TORTURED(TORTURE_TILE, 32), /* rows of a tile that is transposed, */
-    LOOPS_PART = TORTURED(1, 16),            /* vectors of each, */
-    LOOPS_SQUARE = 64,                       /* and ops that a square of it may take */
+    LOOPS_TILE = TORTURED(TORTURE_TILE, 32),     /* rows of a tile that is transposed, */
+    LOOPS_FAR_TILE = TORTURED(TORTURE_TILE, 64), /* where caches do not hold what is read and written, */
+    LOOPS_PART = TORTURED(1, 16),                /* vectors of each, */
+    LOOPS_SQUARE = 64,                           /* and ops that a square of it may take */
     LOOPS_TRANSPOSES = 4,
     LOOPS_SEARCH = 64 /* ops between an output and a transpose */
 };
@@ -167,30 +168,47 @@ static void store_squares(struct lower *l, const struct transposed *t, struct in
     }
 }
 
-/* Tiles of rows by parts of the line, so that all of a cache line that is read across rows is used while it is cached. */
+/* Rows of a tile: more read longer parts of lines from memory, but their results are in fewer sets of the L1 cache. */
+static int64_t tile_rows(const struct lower *l) {
+    size_t bytes = 0, most = l->target->nontemporal_bytes;
+    for (uint32_t i = 0; i < l->kernel->outs.n && most; i++)
+        if (!ir_type_bytes(ir_val_type(l->m, l->kernel->outs.v[i]), &bytes) || bytes > most / 2)
+            return LOOPS_FAR_TILE;
+    return LOOPS_TILE;
+}
+
+/* Tiles of rows by parts of the line, so that all of a cache line that is read across rows is used while it is cached. What is
+   stored of a row at once is a cache line, where a vector is less: stores past the caches are of whole lines. */
 static void tiled_loops(struct lower *l, const struct transposed *t) {
     const int64_t *dims = l->kernel->dims;
     struct index at = {.n = l->kernel->rank};
     int64_t outer[IR_MAX_RANK + 1], width = (int64_t)lower_lanes(l, lower_bytes(l), 1), part = LOOPS_PART * width;
-    uint32_t rank = l->kernel->rank;
+    int64_t stored = (int64_t)(l->target->line_bytes / lower_bytes(l));
+    width = stored > width && part % stored == 0 ? stored : width;
+    int64_t tile = tile_rows(l);
+    uint32_t rank = l->kernel->rank, n = 0;
     kir_val out[IR_MAX_RANK + 1];
+    l->splits_lines = (size_t)t->line * lower_bytes(l) % l->target->line_bytes != 0;
     for (uint32_t i = 0; i < rank; i++)
-        outer[i] = (i >= t->first && i <= t->last) || (i >= t->begin && i < t->other) ? 1 : dims[i];
-    outer[t->other] = (t->rows + LOOPS_TILE - 1) / LOOPS_TILE;
-    outer[rank] = (t->line + part - 1) / part;
+        if (i != t->other)
+            outer[n++] = (i >= t->first && i <= t->last) || (i >= t->begin && i < t->other) ? 1 : dims[i];
+    outer[n++] = (t->line + part - 1) / part; /* tiles of rows follow one another: they read on where the one before ends */
+    outer[n] = (t->rows + tile - 1) / tile;
     lower_grid_nd(l, outer, rank + 1, out);
-    memcpy(at.at, out, rank * sizeof *out);
-    kir_val row = lower_mul(l, out[t->other], LOOPS_TILE), rows = lower_extent(l, row, LOOPS_TILE, t->rows);
-    kir_val begin = lower_mul(l, out[rank], part), whole = lower_extent(l, begin, part, t->line);
+    for (uint32_t i = 0; i < rank; i++)
+        at.at[i] = out[i < t->other ? i : i == t->other ? rank : i - 1];
+    kir_val row = lower_mul(l, out[rank], tile), rows = lower_extent(l, row, tile, t->rows);
+    kir_val begin = lower_mul(l, out[rank - 1], part), whole = lower_extent(l, begin, part, t->line);
     kir_val column = kir_loop_to(l->k, KIR_SERIAL, lower_div(l, whole, width), 0);
     store_squares(l, t, &at, lower_add(l, begin, lower_mul(l, column, width)), width, row, rows);
     kir_close(l->k);
     if (t->line % width) {
-        kir_if(l->k, kir_cmp(l->k, KIR_EQ, 0, out[rank], kir_i64(l->k, outer[rank] - 1)));
+        kir_if(l->k, kir_cmp(l->k, KIR_EQ, 0, out[rank - 1], kir_i64(l->k, outer[rank - 1] - 1)));
         store_squares(l, t, &at, kir_i64(l->k, t->line / width * width), t->line % width, row, rows);
         kir_close(l->k);
     }
     kir_close(l->k);
+    l->splits_lines = false;
 }
 
 /* Lanes of a line whose elements are column reductions: whole cache lines, unless that leaves too few tasks. */

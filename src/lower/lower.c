@@ -294,7 +294,7 @@ static void store_part(struct lower *l, uint32_t buffer, kir_val at, kir_val v) 
 static bool goes_past_caches(const struct lower *l, const struct ir_type_data *t) {
     size_t bytes, most = l->target->nontemporal_bytes;
     bool in_order = l->kernel && (l->kernel->schedule == FUSE_MAP || l->kernel->schedule == FUSE_ROWS); /* else a small loop */
-    return most && in_order && ir_type_bytes(t, &bytes) && bytes >= most;
+    return most && in_order && !l->splits_lines && ir_type_bytes(t, &bytes) && bytes >= most;
 }
 
 void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e) {

@@ -108,6 +108,7 @@ struct lower {
     struct lower_rows *rows;      /* schedule ROWS: state of the passes */
     struct lower_stages *stages;  /* schedule STAGES: scratch buffers of the stages */
     bool stores_once;             /* each element of a result is computed and stored once */
+    bool splits_lines;            /* a cache line of a result is stored in parts, which do not follow one another */
     bool native;                  /* inside of a `while` kernel: no parallel loops */
 };
 
