@@ -1,6 +1,6 @@
 #!/bin/sh
-# Transposes in tiles (src/lower/loops.c): of shapes and types whose lines and rows are whole cache lines or not, they do what the
-# evaluator does, in one task and in several, and with kernels for other processors.
+# Transposes in tiles (src/lower/loops.c): of shapes and types whose lines and rows are whole cache lines or not, they do what
+# the evaluator does, in one task and in several, and with kernels for other processors.
 . "$(dirname "$0")/common.inc"
 
 needs_code_generator
