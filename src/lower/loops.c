@@ -228,6 +228,8 @@ static void nested_loops(struct lower *l) {
     for (uint32_t i = 0; i < l->kernel->rank; i++)
         last = dims[i] != 1 ? i : last;
     struct transposed t;
+    if (l->kernel->nested && lower_columns(l))
+        return;
     if (is_transposed(l, &t)) {
         tiled_loops(l, &t);
         return;
