@@ -95,15 +95,7 @@ def child(args):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("names", nargs="*", metavar="NAME", help="programs; default: all: " + ", ".join(PROGRAMS))
-    p.add_argument("--library", metavar="FILE", help="hilo's shared library; build/libhilo.so by default")
-    p.add_argument("--threads", type=int, default=2, metavar="N", help="2 by default, on as many cores")
-    p.add_argument("--level", type=int, default=2, choices=range(4), help="hilo's level of optimisation")
-    p.add_argument("--seconds", type=float, default=0.5, metavar="S", help="for each program; 0.5 by default")
-    p.add_argument("--rounds", type=int, default=4, metavar="N", help="of so many seconds; 4 by default")
-    p.add_argument("--timeout", type=float, default=120, metavar="S", help="for each program; 120 by default")
-    p.add_argument("--around", metavar="COMMAND", help="runs while programs are timed: from its first line until its input ends")
-    p.add_argument("--cache", metavar="DIR", help=argparse.SUPPRESS)
-    p.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    conv.add_options(p, 0.5, "each program")
     args = p.parse_args()
     args.backend = "auto"
     if args.child:
@@ -115,10 +107,7 @@ def main():
     print(f"{'program':<18}{'inside ms':>10}{'GB/s':>8}{'loops':>8}{'share':>8}{'(best)':>8}")
     with tempfile.TemporaryDirectory() as cache:
         for name in args.names or PROGRAMS:
-            command = [sys.executable, __file__, "--child", name, "--cache", cache]
-            for option in ("library", "threads", "level", "seconds", "rounds", "around"):
-                if getattr(args, option) is not None:
-                    command += [f"--{option}", str(getattr(args, option))]
+            command = [sys.executable, __file__, "--child", name, "--cache", cache] + conv.child_options(args)
             report = peers.run_command(command, name, args.timeout)
             hilo = report["engines"].get("hilo", {})
             if "inside_ms" not in hilo:

@@ -222,23 +222,34 @@ def print_row(report):
     print(text + "; ".join(notes + ([report["note"]] if "note" in report else [])), flush=True)
 
 
+def add_options(p, seconds, each):
+    """The options of a program that times others in processes of their own: `each`, for so many seconds by default."""
+    p.add_argument("--library", metavar="FILE", help="hilo's shared library; build/libhilo.so by default")
+    p.add_argument("--threads", type=int, default=2, metavar="N", help="2 by default, on as many cores")
+    p.add_argument("--level", type=int, default=2, choices=range(4), help="hilo's level of optimisation")
+    p.add_argument("--seconds", type=float, default=seconds, metavar="S", help=f"for {each}; {seconds} by default")
+    p.add_argument("--rounds", type=int, default=4, metavar="N", help="in which engines take turns; 4 by default")
+    p.add_argument("--timeout", type=float, default=120, metavar="S", help="for each process; 120 by default")
+    p.add_argument("--around", metavar="COMMAND", help="runs while engines are timed: from its first line until its input ends")
+    p.add_argument("--cache", metavar="DIR", help=argparse.SUPPRESS)
+    p.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+
+
+def child_options(args, *more):
+    """The arguments of such a process."""
+    options = ("library", "threads", "level", "seconds", "rounds", "around", *more)
+    return [x for o in options if getattr(args, o) is not None for x in (f"--{o}", str(getattr(args, o)))]
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("names", nargs="*", metavar="NAME", help="expressions that names of convolutions match; default: all")
-    p.add_argument("--library", metavar="FILE", help="hilo's shared library; build/libhilo.so by default")
     p.add_argument("--engines", default=",".join(ENGINES), metavar="LIST", help="the first one's values are the measure")
     p.add_argument("--layouts", default=",".join(LAYOUTS), metavar="LIST", help="nhwc, nchw")
     p.add_argument("--weights", default=",".join(WEIGHTS), metavar="LIST", help="constant, argument")
-    p.add_argument("--threads", type=int, default=2, metavar="N", help="2 by default, on as many cores")
-    p.add_argument("--level", type=int, default=2, choices=range(4), help="hilo's level of optimisation")
-    p.add_argument("--seconds", type=float, default=0.4, metavar="S", help="for each engine and convolution; 0.4 by default")
-    p.add_argument("--rounds", type=int, default=4, metavar="N", help="in which engines take turns; 4 by default")
-    p.add_argument("--timeout", type=float, default=120, metavar="S", help="for each convolution; 120 by default")
-    p.add_argument("--around", metavar="COMMAND", help="runs while engines are timed: from its first line until its input ends")
-    p.add_argument("--cache", metavar="DIR", help=argparse.SUPPRESS)
+    add_options(p, 0.4, "each engine and convolution")
     p.add_argument("--json", metavar="FILE", help="write all figures there")
     p.add_argument("--save", action="store_true", help="add the figures to those of this processor in bench/results")
-    p.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     args = p.parse_args()
     args.backend = "auto"
     peers.ENGINES.clear()
@@ -255,9 +266,7 @@ def main():
     with tempfile.TemporaryDirectory() as cache:
         for n, layout, weights in itertools.product(names, args.layouts.split(","), args.weights.split(",")):
             command = [sys.executable, __file__, "--child", f"{n}:{layout}:{weights}", "--cache", cache]
-            for option in ("library", "engines", "threads", "level", "seconds", "rounds", "around"):
-                if getattr(args, option) is not None:
-                    command += [f"--{option}", str(getattr(args, option))]
+            command += child_options(args, "engines")
             reports.append(peers.run_command(command, f"{n}:{layout}:{weights}", args.timeout))
             print_row(reports[-1])
             if args.save:

@@ -5,7 +5,7 @@
 
 enum {
     COLUMNS_ROWS = TORTURED(TORTURE_TILE, 4), /* at once: a result so far is loaded and stored once for so many elements */
-    COLUMNS_LEAST = TORTURED(8, 1024),        /* columns of a task: fewer are no longer than what registers hold, */
+    COLUMNS_LEAST = TORTURED(8, 1024),        /* columns of a task: registers read fewer as fast, */
     COLUMNS_MOST = TORTURED(24, 4096),        /* and more do not stay in the L1 cache */
     COLUMNS_TASKS = 2,                        /* of a core */
     COLUMNS_SEARCH = 64                       /* ops between an output and the reduction */

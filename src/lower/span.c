@@ -287,10 +287,9 @@ enum {
     WEIGHT_LOW = 1000    /* below other scores: its exponential is 0 */
 };
 
-/* Whether an op's result has the elements of its first operand, or is 0 where that is. */
-static bool passes_zeros(enum ir_op_kind kind) {
-    return kind == IR_CONVERT || kind == IR_RESHAPE || kind == IR_TRANSPOSE || kind == IR_BROADCAST_IN_DIM ||
-           kind == IR_SLICE || kind == IR_NEGATE || kind == IR_DIVIDE;
+/* Whether an op's result has elements of its only operand. */
+static bool moves_elements(enum ir_op_kind kind) {
+    return kind == IR_CONVERT || kind == IR_RESHAPE || kind == IR_TRANSPOSE || kind == IR_BROADCAST_IN_DIM || kind == IR_SLICE;
 }
 
 /* Whether some elements of v may be very low since a mask makes them so. */
@@ -308,8 +307,7 @@ static bool is_masked(const struct lower *l, ir_val v, uint32_t *visits) {
                 return true;
     if (kind == IR_ADD && is_masked(l, ir_operand(l->m, op, 1), visits))
         return true;
-    bool follows = kind == IR_ADD || kind == IR_SUBTRACT || (passes_zeros(kind) && kind != IR_NEGATE && kind != IR_DIVIDE);
-    return follows && is_masked(l, ir_operand(l->m, op, 0), visits);
+    return (kind == IR_ADD || kind == IR_SUBTRACT || moves_elements(kind)) && is_masked(l, ir_operand(l->m, op, 0), visits);
 }
 
 /* Whether elements of v are 0 where a mask is: v is computed from the exponential of something masked. */
@@ -334,7 +332,7 @@ static bool is_weight(const struct lower *l, ir_val v, uint32_t *visits) {
     case IR_SELECT:
         return is_weight(l, ir_operand(l->m, op, 1), visits) && is_weight(l, ir_operand(l->m, op, 2), visits);
     default:
-        return passes_zeros(kind) && is_weight(l, first, visits);
+        return (moves_elements(kind) || kind == IR_NEGATE || kind == IR_DIVIDE) && is_weight(l, first, visits);
     }
 }
 

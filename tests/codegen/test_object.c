@@ -13,7 +13,7 @@ static struct target machine_named(const char *name) {
     return t;
 }
 
-static struct str compile(const struct kir *k, const char *target, enum cg_emit emit) {
+static struct str compile_tier(const struct kir *k, const char *target, enum cg_tier tier, enum cg_emit emit) {
     struct target t = machine_named(target);
     hilo_allocator al = mem_system_allocator();
     struct diag_list d;
@@ -21,20 +21,12 @@ static struct str compile(const struct kir *k, const char *target, enum cg_emit 
     size_t n;
     diag_init(&d, al);
     harness_must(kir_verify(k, &d), &d, k, "?");
-    harness_must(cg_compile(&k, 1, &t, CG_OPTIMISED, emit, &al, &d, &p, &n), &d, k, target ? target : "host");
+    harness_must(cg_compile(&k, 1, &t, tier, emit, &al, &d, &p, &n), &d, k, target ? target : "host");
     return (struct str){p, n};
 }
 
-/* An object of the baseline tier. */
-static struct str compile_baseline(const struct kir *k, const char *target) {
-    struct target t = machine_named(target);
-    hilo_allocator al = mem_system_allocator();
-    struct diag_list d;
-    void *p;
-    size_t n;
-    diag_init(&d, al);
-    harness_must(cg_compile(&k, 1, &t, CG_BASELINE, CG_OBJECT, &al, &d, &p, &n), &d, k, target);
-    return (struct str){p, n};
+static struct str compile(const struct kir *k, const char *target, enum cg_emit emit) {
+    return compile_tier(k, target, CG_OPTIMISED, emit);
 }
 
 static void give_back(struct str s) {
@@ -277,7 +269,7 @@ static void test_baseline_tile(void **state) {
     struct harness_batch b = {.n = 0};
     struct kir *k = rows_by_scratch(&b, ROWS, 64);
     if (cg_has_baseline(&t)) {
-        struct str code = compile_baseline(k, "x86-64-v3");
+        struct str code = compile_tier(k, "x86-64-v3", CG_BASELINE, CG_OBJECT);
         assert_int_equal(count_vex38(code, VFMADD231PS, 0, 0), ROWS * UNROLL * 2);
         assert_int_equal(count_vex38(code, VFMADD231PS, MOD, MOD), ROWS * UNROLL * 2);
         assert_int_equal(count_vex38(code, VBROADCASTSS, 0, 0), ROWS * UNROLL);
