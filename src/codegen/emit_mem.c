@@ -1,6 +1,8 @@
 /* Loads and stores, by the memory layout of lanes: contiguous, reversed, every second element, strided, scattered; tiles. */
 #include "codegen/emit.h"
 
+#include "kir/node.h"
+
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 static LLVMValueRef mem_address(struct emit *e, uint32_t buffer, LLVMValueRef index) {
@@ -437,16 +439,21 @@ static void mem_store_first(struct emit *e, const struct mem_lanes *m, LLVMValue
     }
 }
 
+/* Whether a store is of the first lanes, which are known, on a processor without mask registers. */
+static bool mem_stores_first(struct emit *e, const struct mem_lanes *m, uint32_t *lanes) {
+    uint32_t begin;
+    return m->form == MEM_ROW && m->mask && !mem_avx512(e) && mem_known_lanes(e, m, &begin, lanes) && begin == 0;
+}
+
 static void mem_store_lanes(struct emit *e, const struct mem_lanes *m, LLVMValueRef v) {
     const struct llvm *l = e->l;
     LLVMTypeRef overloads[] = {m->vector, m->pointers ? l->TypeOf(m->pointers) : e->ptr};
     LLVMValueRef align = l->ConstInt(e->i32, m->align, false);
-    uint32_t begin, end;
-    bool first = m->form == MEM_ROW && m->mask && !mem_avx512(e) && mem_known_lanes(e, m, &begin, &end) && begin == 0;
+    uint32_t first;
     if (m->form == MEM_ROW && !m->mask) {
         mem_store_vector(e, m, v);
-    } else if (first) {
-        mem_store_first(e, m, v, end);
+    } else if (mem_stores_first(e, m, &first)) {
+        mem_store_first(e, m, v, first);
     } else if (m->form == MEM_ROW && mem_masks(e, m->bytes)) {
         LLVMValueRef args[] = {v, m->base, align, m->mask};
         emit_intrinsic(e, "llvm.masked.store", overloads, 2, args, 4);
@@ -622,6 +629,28 @@ static LLVMValueRef mem_encoded(struct emit *e, enum ir_dtype t, kir_val v, bool
     return emit_encode(e, t, emit_value(e, v, scalar));
 }
 
+/* Whether what is behind the first n lanes of a store is stored next, by the following copy of an unrolled loop, as where lines
+   are shorter than vectors. Nothing is read in between, so all lanes may be stored. */
+static bool mem_is_overwritten(const struct emit *e, kir_val store, const struct mem_lanes *m, uint32_t n) {
+    kir_block body = kir_scope(e->k, store);
+    kir_val loop = kir_block_get(e->k, body)->owner;
+    int64_t copy, apart;
+    if (!emit_is(loop) || emit_is(m->n->arg[2]))
+        return false;
+    const struct kir_node *owner = kir_get(e->k, loop);
+    if (owner->op != KIR_LOOP || owner->sub != KIR_UNROLLED || !e->l->IsAConstantInt(e->nodes[loop.i].value))
+        return false;
+    copy = e->l->ConstIntGetSExtValue(e->nodes[loop.i].value);
+    if (copy + 1 >= owner->imm || !kir_linear(e->k, m->n->arg[0], loop, &apart) || apart > n || apart + n < m->width)
+        return false;
+    for (kir_val v = kir_block_get(e->k, body)->first; emit_is(v); v = kir_get(e->k, v)->next) {
+        const struct kir_node *x = kir_get(e->k, v);
+        if (v.i != store.i && x->op != KIR_GET && kir_op_get((enum kir_op)x->op)->shape < KIR_SHAPE_SAME)
+            return false;
+    }
+    return true;
+}
+
 static void mem_store(struct emit *e, kir_val store, LLVMValueRef guard) {
     const struct kir_node *n = kir_get(e->k, store);
     struct emit_group *group = e->nodes[store.i].group;
@@ -646,7 +675,11 @@ static void mem_store(struct emit *e, kir_val store, LLVMValueRef guard) {
         m.vector = e->l->TypeOf(v);
         m.bytes = emit_group_bytes(e, n, group);
     }
-    mem_store_lanes(e, &m, v);
+    uint32_t first;
+    if (!group && mem_stores_first(e, &m, &first) && mem_is_overwritten(e, store, &m, first))
+        mem_store_row(e, &m, v, m.align, false);
+    else
+        mem_store_lanes(e, &m, v);
 }
 
 /* ---- stores to every other element ----------------------------------------------------------- */

@@ -866,6 +866,93 @@ func.func @depthwise_planes_rows_of_7() {
 
 // -----
 
+func.func @depthwise_planes_rows_of_7_residual() {
+  %xm = stablehlo.constant dense<7> : tensor<2352xi32>
+  %xd = stablehlo.constant dense<13> : tensor<2352xi32>
+  %xo = stablehlo.constant dense<6> : tensor<2352xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<2352xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<2352xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<2352xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<2352xi32>
+  %xc = stablehlo.convert %xs : (tensor<2352xi32>) -> tensor<2352xf32>
+  %x = stablehlo.reshape %xc : (tensor<2352xf32>) -> tensor<2x24x7x7xf32>
+  %wm = stablehlo.constant dense<5> : tensor<216xi32>
+  %wd = stablehlo.constant dense<11> : tensor<216xi32>
+  %wo = stablehlo.constant dense<5> : tensor<216xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<216xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<216xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<216xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<216xi32>
+  %wc = stablehlo.convert %ws : (tensor<216xi32>) -> tensor<216xf32>
+  %w = stablehlo.reshape %wc : (tensor<216xf32>) -> tensor<24x1x3x3xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<2x24x7x7xf32>, tensor<24x1x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 24 : i64}
+      : (tensor<2x24x7x7xf32>, tensor<24x1x3x3xf32>) -> tensor<2x24x7x7xf32>
+  %n = stablehlo.negate %xw#0 : tensor<2x24x7x7xf32>
+  %z = stablehlo.optimization_barrier %n : tensor<2x24x7x7xf32>
+  %y1 = stablehlo.add %y0, %z : tensor<2x24x7x7xf32>
+  %hm = stablehlo.constant dense<3> : tensor<2352xi32>
+  %hd = stablehlo.constant dense<19> : tensor<2352xi32>
+  %ho = stablehlo.constant dense<9> : tensor<2352xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<2352xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<2352xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<2352xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<2352xi32>
+  %h = stablehlo.reshape %hs : (tensor<2352xi32>) -> tensor<2x24x7x7xi32>
+  %yi = stablehlo.convert %y1 : (tensor<2x24x7x7xf32>) -> tensor<2x24x7x7xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<2x24x7x7xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<2x24x7x7xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<18705> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_planes_rows_of_3_f64() {
+  %xm = stablehlo.constant dense<7> : tensor<1728xi32>
+  %xd = stablehlo.constant dense<13> : tensor<1728xi32>
+  %xo = stablehlo.constant dense<6> : tensor<1728xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<1728xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<1728xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<1728xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<1728xi32>
+  %xc = stablehlo.convert %xs : (tensor<1728xi32>) -> tensor<1728xf64>
+  %x = stablehlo.reshape %xc : (tensor<1728xf64>) -> tensor<2x96x3x3xf64>
+  %wm = stablehlo.constant dense<5> : tensor<864xi32>
+  %wd = stablehlo.constant dense<11> : tensor<864xi32>
+  %wo = stablehlo.constant dense<5> : tensor<864xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<864xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<864xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<864xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<864xi32>
+  %wc = stablehlo.convert %ws : (tensor<864xi32>) -> tensor<864xf64>
+  %w = stablehlo.reshape %wc : (tensor<864xf64>) -> tensor<96x1x3x3xf64>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<2x96x3x3xf64>, tensor<96x1x3x3xf64>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 96 : i64}
+      : (tensor<2x96x3x3xf64>, tensor<96x1x3x3xf64>) -> tensor<2x96x3x3xf64>
+  %hm = stablehlo.constant dense<3> : tensor<1728xi32>
+  %hd = stablehlo.constant dense<19> : tensor<1728xi32>
+  %ho = stablehlo.constant dense<9> : tensor<1728xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<1728xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<1728xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<1728xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<1728xi32>
+  %h = stablehlo.reshape %hs : (tensor<1728xi32>) -> tensor<2x96x3x3xi32>
+  %yi = stablehlo.convert %y0 : (tensor<2x96x3x3xf64>) -> tensor<2x96x3x3xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<2x96x3x3xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<2x96x3x3xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<3154> : tensor<i32>
+  return
+}
+
+// -----
+
 func.func @depthwise_planes_rows_of_7_stride() {
   %xm = stablehlo.constant dense<7> : tensor<7840xi32>
   %xd = stablehlo.constant dense<13> : tensor<7840xi32>
