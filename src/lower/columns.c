@@ -4,10 +4,9 @@
 #include "lower/lower.h"
 
 enum {
-    COLUMNS_ROWS = TORTURED(TORTURE_TILE, 4), /* at once: a result so far is loaded and stored once for so many elements */
+    COLUMNS_ROWS = TORTURED(TORTURE_TILE, 8), /* at once: a result so far is loaded and stored once for so many elements */
     COLUMNS_LEAST = TORTURED(8, 1024),        /* columns of a task: registers read fewer as fast, */
     COLUMNS_MOST = TORTURED(24, 4096),        /* and more do not stay in the L1 cache */
-    COLUMNS_TASKS = 2,                        /* of a core */
     COLUMNS_SEARCH = 64                       /* ops between an output and the reduction */
 };
 
@@ -75,9 +74,9 @@ bool lower_columns(struct lower *l) {
             return false;
     if (l->native || !reduces_columns(l, op))
         return false;
-    int64_t columns = lower_count(l, 0, k->rank), tasks = COLUMNS_TASKS * (int64_t)l->target->cores;
-    int64_t part = (columns - 1) / (tasks ? tasks : 1) + 1, lanes = lower_lanes(l, lower_bytes(l), 2);
-    part = part > COLUMNS_MOST ? COLUMNS_MOST : (part - 1) / lanes * lanes + lanes;
+    int64_t columns = lower_count(l, 0, k->rank), cores = l->target->cores ? (int64_t)l->target->cores : 1;
+    int64_t lanes = lower_lanes(l, lower_bytes(l), 2), tasks = ((columns - 1) / COLUMNS_MOST / cores + 1) * cores;
+    int64_t part = (columns - 1) / tasks / lanes * lanes + lanes; /* few long parts, as many for each core */
     if (part < COLUMNS_LEAST)
         return false;
     const struct ir_type_data *r = ir_val_type(l->m, ir_result(l->m, op, 0));
