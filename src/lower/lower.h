@@ -7,7 +7,7 @@
  *   lower.c     elements, indices, loads and stores; reductions      loops.c     loop nests over the domain
  *   elt.c       elementwise arithmetic                               rows.c      passes over rows (softmax, norms)
  *   move.c      index arithmetic; dynamic_update_slice               native.c    `while` loops as one kernel
- *   columns.c   reductions of long columns
+ *   columns.c   reductions of long columns                           transpose.c transposes, in tiles and line by line
  *   window.c    windows reduced at each element (pooling)         threads.h   schedules for GPUs
  *   contract.h  matrix products and convolutions: contract.c, small.c, block.c, pack.c, tile.c, ranges.c, matvec.c, vecmat.c,
  *               stages.c, gemv.c, online.c, span.c, direct.c, winograd.c, depthwise.c
@@ -201,8 +201,9 @@ uint32_t lower_bytes(const struct lower *l);
 
 /* The schedules of fuse.h. */
 void lower_loops(struct lower *l);
-/* Its reductions of long columns; false where there are none. */
+/* Its reductions of long columns; elements of transposes; false where there are none. */
 bool lower_columns(struct lower *l);
+bool lower_transposes(struct lower *l);
 void lower_into(struct lower *l);
 void lower_rows(struct lower *l);
 /* The passes of ROWS over one row; `outer`: its index in the outer dimensions of the domain. */
