@@ -206,8 +206,8 @@ static ir_val joined(struct split *x, ir_val v) {
 static bool split_reduce(struct split *x, ir_op op) {
     struct ir_module *m = x->l->o->m;
     const struct ir_op_data *d = ir_op_get(m, op);
-    uint32_t class = split_class(x, d->operands[0]), ninputs = d->noperands / 2, at = 0, n = 0;
-    if (ir_kind(m, op) != IR_REDUCE || !class || ninputs != 1)
+    uint32_t class = d->noperands == 2 ? split_class(x, d->operands[0]) : 0, at = 0, n = 0;
+    if (ir_kind(m, op) != IR_REDUCE || !class)
         return false;
     const struct ir_type_data *t = ir_val_type(m, d->operands[0]);
     int64_t dims[2 * SPLIT_DIMS], parts[SPLIT_DIMS];
