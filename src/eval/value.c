@@ -1,11 +1,14 @@
 /* Values: counted tensors, tokens, tuples and futures. A tensor that owns its data is one block: the struct, its dimensions,
- * then, from the next multiple of 64 bytes, the elements. */
+ * then, from the next multiple of 64 bytes, the elements. Many elements are a block of their own. */
 #include "eval/eval.h"
 #include "base/torture.h"
 
 #include <inttypes.h>
 
-enum { VALUE_ALIGN = 64 };
+/* The runtime's allocator aligns a block of APART bytes to a page (runtime/cache.h). Were a header before the elements, a loop
+   that stores them would store at offsets of a page that its next iterations load from, where its input begins with a page:
+   processors compare the low 12 bits of addresses first, and loads wait for stores that they do not depend on. */
+enum { VALUE_ALIGN = 64, VALUE_APART = TORTURED(VALUE_ALIGN, 4 << 20) };
 
 static void value_keep(void *user, void *data) {
     (void)user;
@@ -29,6 +32,11 @@ static size_t value_tail_bytes(const struct value *v) {
 static size_t value_shift(enum ir_dtype t) {
     const struct ir_dtype_info *info = ir_dtype_get(t);
     return TORTURED(info->cls == IR_COMPLEX_CLASS ? info->bytes / 2 : info->bytes, 0);
+}
+
+/* Whether the elements of a tensor that owns them are a block of their own. */
+static bool value_is_apart(size_t bytes) {
+    return bytes >= VALUE_APART;
 }
 
 /* A block for `tail` bytes after the struct and `data` bytes from the next boundary on. */
@@ -61,7 +69,8 @@ static hilo_status value_shaped(const hilo_allocator *al, enum ir_dtype t, const
                                 struct value **out) {
     size_t count, bytes;
     HILO_TRY(value_size(t, dims, rank, &count, &bytes));
-    struct value *v = value_new(al, EVAL_TENSOR, rank * sizeof(int64_t), own ? bytes + value_shift(t) : 0);
+    struct value *v = value_new(al, EVAL_TENSOR, rank * sizeof(int64_t),
+                                own && !value_is_apart(bytes) ? bytes + value_shift(t) : 0);
     if (!v)
         return HILO_RESOURCE_EXHAUSTED;
     v->dtype = t;
@@ -78,8 +87,17 @@ static hilo_status value_shaped(const hilo_allocator *al, enum ir_dtype t, const
 hilo_status value_tensor(const hilo_allocator *al, enum ir_dtype t, const int64_t *dims, uint32_t rank, struct value **out) {
     HILO_TRY(value_shaped(al, t, dims, rank, true, out));
     size_t head = 0;
+    char *block = (char *)*out;
     value_head_bytes(value_tail_bytes(*out), &head);
-    (*out)->data = (char *)*out + head + value_shift(t);
+    if (value_is_apart((*out)->bytes)) {
+        block = mem_alloc(al, (*out)->bytes + value_shift(t));
+        if (!block) {
+            mem_free(al, *out, head);
+            return HILO_RESOURCE_EXHAUSTED;
+        }
+        head = 0;
+    }
+    (*out)->data = block + head + value_shift(t);
     if (TORTURE)
         memset((*out)->data, TORTURE_DEAD, (*out)->bytes);
     return HILO_OK;
@@ -129,8 +147,13 @@ void value_unref(struct value *v) {
         v->release(v->user, v->data);
     size_t head = 0;
     value_head_bytes(value_tail_bytes(v), &head);
-    size_t own = v->kind == EVAL_TENSOR && !v->release ? v->bytes + value_shift(v->dtype) : 0;
     hilo_allocator al = v->al;
+    size_t shift = v->kind == EVAL_TENSOR ? value_shift(v->dtype) : 0;
+    size_t own = v->kind == EVAL_TENSOR && !v->release ? v->bytes + shift : 0;
+    if (own && value_is_apart(v->bytes)) {
+        mem_free(&al, (char *)v->data - shift, own);
+        own = 0;
+    }
     mem_free(&al, v, head + own);
 }
 
