@@ -3,8 +3,11 @@
 
 enum {
     LOOPS_LINE_BLOCK = TORTURED(TORTURE_PART, 1024), /* elements of a task where the domain has several lines */
-    LOOPS_EVEN = 2,    /* tasks of even work, */
-    LOOPS_UNEVEN = 16  /* and of uneven work: times those of the target */
+    LOOPS_EVEN = 2,      /* tasks of even work, */
+    LOOPS_UNEVEN = 16,   /* and of uneven work: times those of the target */
+    LOOPS_LARGE = 128,   /* ops of a body */
+    LOOPS_COMPUTES = 8,  /* nodes of a body for each of its loads, */
+    LOOPS_FUNCTION = 20  /* and of a function */
 };
 
 /* Elements below which one thread computes all, and elements of a task where the domain is one line. */
@@ -12,9 +15,11 @@ static int64_t task_elements(const struct lower *l) {
     return TORTURED(TORTURE_PART, l->target->parallel_ops / 4);
 }
 
+/* Several vectors at once, however much is computed: an op waits for the one before, and other vectors have work meanwhile.
+   Much code is not worth its compilation. */
 static uint32_t lanes(const struct lower *l) {
     uint32_t code = l->kernel->nops + l->kernel->code_size_cost;
-    return lower_lanes(l, lower_bytes(l), code <= 8 ? 4 : code <= 32 ? 2 : 1);
+    return lower_lanes(l, lower_bytes(l), code <= LOOPS_LARGE ? 4 : 2);
 }
 
 /* Whether a value of n elements can be computed from linear indices alone. */
@@ -42,6 +47,34 @@ static bool is_flat(struct lower *l, ir_val v, size_t n, struct opt_sparse *seen
     return true;
 }
 
+/* Whether every result goes past the caches. */
+static bool streams(const struct lower *l) {
+    bool all = true;
+    for (uint32_t i = 0; i < l->kernel->outs.n; i++)
+        all &= lower_goes_past_caches(l, l->kernel->outs.v[i]);
+    return all;
+}
+
+/* In the body of a loop over streams that computes much for each element, prefetches what later iterations read: a processor
+   sees few iterations ahead while it computes, and its own prefetchers do not follow a stream from page to page. Where a loop
+   computes little, several streams take longer with it. */
+static void prefetch_streams(struct lower *l, int64_t elements) {
+    int64_t ahead = l->target->map_prefetch_bytes, line = l->target->line_bytes;
+    uint32_t nodes = 0, loads = 0, last = l->k->nodes.n;
+    for (kir_val v = kir_block_get(l->k, l->k->at)->first; v.i; v = kir_get(l->k, v)->next) {
+        loads += kir_get(l->k, v)->op == KIR_LOAD;
+        nodes += kir_get(l->k, v)->op == KIR_MATH ? LOOPS_FUNCTION : 1;
+    }
+    if (!ahead || nodes < LOOPS_COMPUTES * loads)
+        return;
+    for (kir_val v = kir_block_get(l->k, l->k->at)->first; v.i && v.i < last; v = kir_get(l->k, v)->next) {
+        struct kir_node n = *kir_get(l->k, v); /* a copy: building moves the nodes */
+        int64_t bytes = n.op == KIR_LOAD ? ir_dtype_get(l->k->buffers.v[n.of].dtype)->bytes : 0;
+        for (int64_t at = 0; at < elements * bytes; at += line)
+            kir_prefetch(l->k, n.of, lower_add(l, n.arg[0], kir_i64(l->k, (ahead + at) / bytes)));
+    }
+}
+
 static void flat_loops(struct lower *l, int64_t n) {
     struct index at = {.flat = true, .n = 1};
     int64_t size = task_elements(l);
@@ -52,6 +85,8 @@ static void flat_loops(struct lower *l, int64_t n) {
         at.at[0] = lower_chunk_loop(l, begin, size, n, KIR_VECTOR, lanes(l));
     }
     lower_store_outputs(l, &at);
+    if (streams(l))
+        prefetch_streams(l, lanes(l));
     kir_close(l->k);
     if (n > size)
         kir_close(l->k);

@@ -289,12 +289,10 @@ static void store_part(struct lower *l, uint32_t buffer, kir_val at, kir_val v) 
         kir_store(l->k, buffer, at, v);
 }
 
-/* Whether a result is larger than what caches keep of it until it is read. Of kernels that store it in order, in whole
-   lines. */
-static bool goes_past_caches(const struct lower *l, const struct ir_type_data *t) {
+bool lower_goes_past_caches(const struct lower *l, ir_val v) {
     size_t bytes, most = l->target->nontemporal_bytes;
     bool in_order = l->kernel && (l->kernel->schedule == FUSE_MAP || l->kernel->schedule == FUSE_ROWS); /* else a small loop */
-    return most && in_order && !l->splits_lines && ir_type_bytes(t, &bytes) && bytes >= most;
+    return most && in_order && !l->splits_lines && ir_type_bytes(ir_val_type(l->m, v), &bytes) && bytes >= most;
 }
 
 void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e) {
@@ -304,7 +302,7 @@ void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem 
     uint32_t buffer = lower_param(l, v, KIR_OUT);
     kir_val i = lower_linear(l, t->dims, t->rank, at);
     if (!lower_is_complex(t->dtype)) {
-        kir_store_flags(l->k, goes_past_caches(l, t) ? KIR_NT : 0);
+        kir_store_flags(l->k, lower_goes_past_caches(l, v) ? KIR_NT : 0);
         store_part(l, buffer, i, e.re);
         kir_store_flags(l->k, 0);
         return;

@@ -121,6 +121,9 @@ struct elem lower_value(struct lower *l, ir_val v, const struct index *at);
 struct elem lower_operand(struct lower *l, ir_op op, uint32_t i, const struct index *at);
 /* Defines an element of a value: lower_value returns `e` wherever the builder is inside the block that computed it. */
 void lower_define(struct lower *l, ir_val v, const struct index *at, struct elem e);
+/* Whether a result is larger than what caches keep of it until it is read. Of kernels that store it in order, in whole
+   lines. */
+bool lower_goes_past_caches(const struct lower *l, ir_val v);
 /* Loads an element of a value in memory. */
 struct elem lower_load(struct lower *l, ir_val v, const struct index *at);
 /* Stores an element of an output. */

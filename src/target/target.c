@@ -119,6 +119,7 @@ void target_set_features(struct target *t, const char *features) {
     t->vector_registers = wide || !x86 ? 32 : 16;
     t->tune = t->vector_bytes == 32 ? "x86-64-v3" : NULL; /* of x86-64 it knows no FMA, and has too many loads in flight */
     t->prefetch_bytes = wide ? 2048 : 0;
+    t->map_prefetch_bytes = x86 ? 1024 : 0;
     t->fma = !x86 || target_has(t, "fma");
     t->dot_i8 = target_has(t, "avx512vnni") || target_has(t, "avxvnni") || target_has(t, "i8mm");
     t->dot_i8_signed = (target_has(t, "avxvnniint8") && !wide) || target_has(t, "dotprod"); /* there are no 512-bit forms */
@@ -244,8 +245,8 @@ void target_print(const struct target *t, struct strbuf *out) {
                       t->f16_tile_rate, t->s8_tile_rate, t->link_rate);
     }
     strbuf_printf(out, "caches %zu KiB, %zu KiB, %zu KiB\n", t->l1_bytes >> 10, t->l2_bytes >> 10, t->l3_bytes >> 10);
-    strbuf_printf(out, "lines %u B, ways %u B, streams %u B, prefetch %u B\n", t->line_bytes, t->l1_way_bytes, t->stream_bytes,
-                  t->prefetch_bytes);
+    strbuf_printf(out, "lines %u B, ways %u B, streams %u B, prefetch %u B, %u B\n", t->line_bytes, t->l1_way_bytes,
+                  t->stream_bytes, t->prefetch_bytes, t->map_prefetch_bytes);
     strbuf_printf(out, "scratch %zu KiB, non-temporal stores from %zu KiB\n", t->scratch_bytes >> 10,
                   t->nontemporal_bytes >> 10);
     strbuf_printf(out, "rates %g B/ns, %g ops/ns; exchanges %g ns, %g B/ns\n", t->memory_rate, t->compute_rate, t->exchange_ns,

@@ -13,7 +13,8 @@
  *                             l1_bytes
  *   rows of a kernel          at least `tasks`, else the reduction is split
  *   serial loops              up to parallel_ops operations; more is worth the threads
- *   non-temporal stores       of results of nontemporal_bytes, which exceed the caches
+ *   non-temporal stores       of results of nontemporal_bytes, which exceed the caches; operands are prefetched
+ *                             map_prefetch_bytes ahead
  *   times in plans            memory_rate and compute_rate */
 #ifndef HILO_TARGET_TARGET_H
 #define HILO_TARGET_TARGET_H
@@ -57,6 +58,7 @@ struct target {
     uint32_t l1_way_bytes;               /* addresses that far apart compete for one set of the L1 cache */
     uint32_t stream_bytes;               /* read from one place before another: hardware prefetchers run ahead of it */
     uint32_t prefetch_bytes;             /* from a load of a stream to what is prefetched with it; 0 = the hardware suffices */
+    uint32_t map_prefetch_bytes;         /* the same in elementwise loops whose results go past the caches */
     size_t nontemporal_bytes;            /* of a result, from which on stores go past the caches; 0 = none do */
     size_t scratch_bytes;                /* fast memory in which a kernel may hold a row of values */
     double memory_rate;                  /* bytes/ns of one thread, of all of a GPU; a rough estimate */
