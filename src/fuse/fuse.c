@@ -52,7 +52,8 @@ enum {
     CODE_SIZE_COST_MIN = 30,   /* cost from which an op expands to so much code that copies of it take time to compile */
     RECOMPUTE_COST_LIMIT = 8,  /* cost from which an op is not computed more often than it has elements */
     MAX_REDUCTIONS = 32,       /* of a kernel */
-    MAX_MERGED_OUTPUTS = 8     /* of kernels that become one */
+    MAX_OUTPUTS = 4,           /* of a kernel that stores what it computes anyway, */
+    MAX_MERGED_OUTPUTS = 8     /* and of kernels that become one */
 };
 
 /* Where an op is computed. */
@@ -65,9 +66,8 @@ struct node {
     bool recomputed_at_multiple_indices; /* of a kernel */
     bool inside_inner_loop;              /* computed at each step of a contraction */
     uint32_t nowners, owners[MAX_OWNERS];
-    uint32_t first[MAX_OWNERS];  /* of its users in that kernel, the first in program order */
     uint32_t first_external_use; /* the first of its users outside of kernels */
-    int8_t *map; /* the same for all owners: domain dimension of each of its dimensions, -1 of size 1; NULL = another index */
+    int8_t *maps[MAX_OWNERS];    /* there: domain dimension of each of its dimensions, -1 of size 1; NULL = another index */
 };
 
 /* A kernel whose one output only another one reads. */
@@ -363,10 +363,19 @@ static uint32_t kernel_now(const struct fuse *f, uint32_t k) {
     return k;
 }
 
+/* Where a kernel is in the program: all that it reads has to be stored before. */
+static uint32_t runs_at(const struct fuse *f, uint32_t k) {
+    return place_of(f, f->kernels.v[kernel_now(f, k)]->root);
+}
+
 static void remove_owner(struct node *n, uint32_t i) {
     n->nowners--;
     memmove(n->owners + i, n->owners + i + 1, (n->nowners - i) * sizeof *n->owners);
-    memmove(n->first + i, n->first + i + 1, (n->nowners - i) * sizeof *n->first);
+    memmove(n->maps + i, n->maps + i + 1, (n->nowners - i) * sizeof *n->maps);
+}
+
+static uint32_t rank_of(const struct fuse *f, const struct node *n) {
+    return ir_val_type(f->m, ir_result(f->m, n->op, 0))->rank;
 }
 
 /* Follows kernels that were merged since the op's owners were noted. */
@@ -381,8 +390,7 @@ static void update_owners(const struct fuse *f, struct node *n) {
             n->owners[i] = now;
             continue;
         }
-        n->first[j] = earliest(n->first[j], n->first[i]);
-        n->recomputed_at_multiple_indices |= !n->map;
+        n->recomputed_at_multiple_indices |= !n->maps[i] || !same_map(n->maps[i], n->maps[j], rank_of(f, n));
         remove_owner(n, i--);
     }
 }
@@ -407,16 +415,14 @@ static void use(struct fuse *f, const struct node *user, uint32_t at, ir_val v, 
     }
     p->inside_inner_loop |= inside_inner_loop;
     if (i == p->nowners) {
-        p->map = i == 0 || same_map(p->map, map, ir_val_type(f->m, v)->rank) ? map : NULL;
+        p->maps[i] = map;
         p->nowners++;
         p->owners[i] = k;
-        p->first[i] = at;
         p->recomputed_at_multiple_indices |= user->recomputed_at_multiple_indices;
         return;
     }
-    p->first[i] = at; /* users are visited last first */
-    if (!same_map(p->map, map, ir_val_type(f->m, v)->rank) || !map || user->recomputed_at_multiple_indices) {
-        p->map = NULL;
+    if (!same_map(p->maps[i], map, ir_val_type(f->m, v)->rank) || !map || user->recomputed_at_multiple_indices) {
+        p->maps[i] = NULL;
         p->recomputed_at_multiple_indices = true;
     }
 }
@@ -556,8 +562,8 @@ static bool trailing_sizes(const struct fuse *f, ir_op op, int64_t *sizes, uint3
     return true;
 }
 
-/* Computes the reduction once for each row of kernel k, which becomes row-wise; or returns why not. */
-static enum fuse_reason fuse_rows(struct fuse *f, struct fuse_kernel *k, struct node *n) {
+/* Computes the reduction, which kernel k reads at `map`, once for each row of k, which becomes row-wise; or returns why not. */
+static enum fuse_reason fuse_rows(struct fuse *f, struct fuse_kernel *k, const struct node *n, const int8_t *map) {
     int64_t sizes[IR_MAX_RANK];
     uint32_t nsizes, matched = 0;
     struct fuse_kernel next = *k;
@@ -567,11 +573,11 @@ static enum fuse_reason fuse_rows(struct fuse *f, struct fuse_kernel *k, struct 
         return k->schedule == FUSE_INTO ? FUSE_PART : FUSE_ANCHOR;
     if (k->nested)
         return FUSE_NESTED;
-    if (!n->map || n->recomputed_at_multiple_indices)
+    if (!map || n->recomputed_at_multiple_indices)
         return FUSE_REPEATED;
     if (!trailing_sizes(f, n->op, sizes, &nsizes) || nsizes == 0)
         return FUSE_ORDER;
-    int p = prefix_of(k, n->map, ir_val_type(f->m, ir_result(f->m, n->op, 0)));
+    int p = prefix_of(k, map, ir_val_type(f->m, ir_result(f->m, n->op, 0)));
     if (p < 0)
         return FUSE_DOMAIN;
     if (k->schedule == FUSE_MAP && only_ones(k, (uint32_t)p)) { /* so far the kernel has one value a row */
@@ -600,8 +606,8 @@ static enum fuse_reason fuse_rows(struct fuse *f, struct fuse_kernel *k, struct 
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
-static bool covers(const struct fuse_kernel *k, const struct node *n, const struct ir_type_data *t) {
-    return n->map && prefix_of(k, n->map, t) >= 0 && only_ones(k, (uint32_t)prefix_of(k, n->map, t));
+static bool covers(const struct fuse_kernel *k, const int8_t *map, const struct ir_type_data *t) {
+    return map && prefix_of(k, map, t) >= 0 && only_ones(k, (uint32_t)prefix_of(k, map, t));
 }
 
 /* The dimension of a dot's result along which kernels have lanes: the last that is contiguous in its operand, or the last. */
@@ -639,21 +645,21 @@ static uint32_t lanes_dim(const struct fuse *f, ir_op op) {
 }
 
 /* Whether a dot is read at the whole domain of a kernel in another order, which does not change the dimension of lanes. */
-static bool covers_transposed(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
+static bool covers_transposed(const struct fuse *f, const struct fuse_kernel *k, const struct node *n, const int8_t *map) {
     const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
     uint32_t read = 0, all = 0, last = 0;
-    if (ir_kind(f->m, n->op) != IR_DOT_GENERAL || !n->map)
+    if (ir_kind(f->m, n->op) != IR_DOT_GENERAL || !map)
         return false;
     for (uint32_t i = 0; i < k->rank; i++) {
         all |= (uint32_t)(k->dims[i] != 1) << i;
         last = k->dims[i] != 1 ? i : last;
     }
     for (uint32_t i = 0; i < t->rank; i++) {
-        if (t->dims[i] != 1 && (n->map[i] < 0 || read >> n->map[i] & 1))
+        if (t->dims[i] != 1 && (map[i] < 0 || read >> map[i] & 1))
             return false;
-        read |= t->dims[i] != 1 ? 1u << n->map[i] : 0;
+        read |= t->dims[i] != 1 ? 1u << map[i] : 0;
     }
-    return read == all && t->rank && n->map[lanes_dim(f, n->op)] == (int8_t)last;
+    return read == all && t->rank && map[lanes_dim(f, n->op)] == (int8_t)last;
 }
 
 /* Bytes in memory from which a value is computed, followed through `depth` ops. */
@@ -713,26 +719,27 @@ static bool is_packed(const struct fuse *f, const struct fuse_kernel *k, const s
     return is_dequantised(f, ir_result(m, n->op, 0));
 }
 
-static enum fuse_reason fuse_element(struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
+static enum fuse_reason fuse_element(struct fuse *f, const struct fuse_kernel *k, const struct node *n, const int8_t *map) {
     int cost = cost_of(f->m, n->op);
     if (n->inside_inner_loop &&
         (ir_kind(f->m, n->op) == IR_CONVERT || has_few_uses(f, k, n) || is_packed(f, k, n) || is_split(f, k, n)))
         return FUSE_FUSED;
     if (n->inside_inner_loop)
         return FUSE_CONTRACTED;
-    if ((n->recomputed_at_multiple_indices && !is_cheap(f->m, n)) || (cost >= RECOMPUTE_COST_LIMIT && !n->map))
+    if ((n->recomputed_at_multiple_indices && !is_cheap(f->m, n)) || (cost >= RECOMPUTE_COST_LIMIT && !map))
         return FUSE_REPEATED;
     ir_val v = ir_result(f->m, n->op, 0);
     int64_t domain = product(k->dims, k->rank), count = count_of(f->m, v);
-    bool expensive = cost >= RECOMPUTE_COST_LIMIT || (cost > 1 && n->map && domain - count > f->o->target->parallel_ops);
-    if (expensive && domain > 2 * count && prefix_of(k, n->map, ir_val_type(f->m, v)) < 0) /* it is broadcast along the rows */
+    bool expensive = cost >= RECOMPUTE_COST_LIMIT || (cost > 1 && map && domain - count > f->o->target->parallel_ops);
+    if (expensive && domain > 2 * count && prefix_of(k, map, ir_val_type(f->m, v)) < 0) /* it is broadcast along the rows */
         return FUSE_SPREAD;
     return FUSE_FUSED;
 }
 
-/* Fuses the op into kernel `ki`, or returns why not. */
-static enum fuse_reason fuse_into(struct fuse *f, uint32_t ki, struct node *n) {
-    struct fuse_kernel *k = f->kernels.v[ki];
+/* Fuses the op into its owner `i`, or returns why not. */
+static enum fuse_reason fuse_into(struct fuse *f, uint32_t i, struct node *n) {
+    struct fuse_kernel *k = f->kernels.v[n->owners[i]];
+    int8_t *map = n->maps[i];
     const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
     bool parts = ir_kind(f->m, n->op) == IR_CONCATENATE;
     enum fuse_reason why;
@@ -746,16 +753,16 @@ static enum fuse_reason fuse_into(struct fuse *f, uint32_t ki, struct node *n) {
             return FUSE_CONTRACTED;
         return parts && (n->recomputed_at_multiple_indices || ir_op_get(f->m, n->op)->noperands > 4) ? FUSE_PARTS : FUSE_FUSED;
     case FUSE_ELEMENT:
-        return fuse_element(f, k, n);
+        return fuse_element(f, k, n, map);
     case FUSE_WINDOW:
-        if (k->schedule != FUSE_MAP || n->recomputed_at_multiple_indices || !covers(k, n, t))
+        if (k->schedule != FUSE_MAP || n->recomputed_at_multiple_indices || !covers(k, map, t))
             return n->inside_inner_loop ? FUSE_CONTRACTED : k->schedule != FUSE_MAP ? FUSE_DOMAIN : FUSE_REPEATED;
         k->nested = true;
         return FUSE_FUSED;
     case FUSE_REDUCTION:
-        why = fuse_rows(f, k, n);
+        why = fuse_rows(f, k, n, map);
         if (!why || k->schedule != FUSE_MAP || n->inside_inner_loop || n->recomputed_at_multiple_indices ||
-            !covers(k, n, t) || k->reduces.n)
+            !covers(k, map, t) || k->reduces.n)
             return why;
         k->nested = true;
         return FUSE_FUSED;
@@ -768,10 +775,10 @@ static enum fuse_reason fuse_into(struct fuse *f, uint32_t ki, struct node *n) {
             return FUSE_NESTED;
         if (n->recomputed_at_multiple_indices)
             return FUSE_REPEATED;
-        if (!covers(k, n, t)) {
-            if (!covers_transposed(f, k, n))
+        if (!covers(k, map, t)) {
+            if (!covers_transposed(f, k, n, map))
                 return FUSE_DOMAIN;
-            k->anchor_map = n->map;
+            k->anchor_map = map;
         }
         k->schedule = FUSE_CONTRACT;
         set_anchor(f, k, n->op);
@@ -804,12 +811,13 @@ static void merge(struct fuse *f, uint32_t from, uint32_t to) {
 /* Two kernels that compute the op at the same element become one, so that it is computed once and not stored. */
 static bool merge_owners(struct fuse *f, struct node *n) {
     const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
-    if (!n->map || n->recomputed_at_multiple_indices || n->inside_inner_loop || ir_op_get(f->m, n->op)->nresults != 1)
+    if (n->recomputed_at_multiple_indices || n->inside_inner_loop || ir_op_get(f->m, n->op)->nresults != 1)
         return false;
     for (uint32_t i = 0; i < n->nowners; i++)
         for (uint32_t j = 0; j < n->nowners; j++) {
             const struct fuse_kernel *early = f->kernels.v[n->owners[i]], *late = f->kernels.v[n->owners[j]];
-            if (place_of(f, early->root) < place_of(f, late->root) && covers(late, n, t) && can_merge(f, early, late)) {
+            if (place_of(f, early->root) < place_of(f, late->root) && covers(late, n->maps[j], t) &&
+                same_map(n->maps[i], n->maps[j], t->rank) && can_merge(f, early, late)) {
                 merge(f, n->owners[i], n->owners[j]);
                 update_owners(f, n);
                 return true;
@@ -818,24 +826,34 @@ static bool merge_owners(struct fuse *f, struct node *n) {
     return false;
 }
 
+/* Whether an op is computed once for each row of a kernel: a reduction, which may make it one of rows, or a value of a row. */
+static bool is_of_rows(const struct fuse_kernel *k, const struct node *n, const int8_t *map, const struct ir_type_data *t) {
+    if (n->cls == FUSE_REDUCTION)
+        return true;
+    int p = k->schedule == FUSE_ROWS && map ? prefix_of(k, map, t) : -1;
+    return p >= 0 && product(k->dims, (uint32_t)p) == product(k->dims, k->outer);
+}
+
 /* The op's result as one more output of a kernel that computes it anyway, and runs before any other use. */
 static bool fuse_as_output(struct fuse *f, struct node *n) {
+    const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
     if (ir_op_get(f->m, n->op)->nresults != 1 || n->inside_inner_loop || n->recomputed_at_multiple_indices ||
-        n->cls == FUSE_CONTRACTION)
+        n->cls == FUSE_CONTRACTION || fuse_is_alias(f->m, n->op))
         return false;
     for (uint32_t i = 0; i < n->nowners; i++) {
         struct fuse_kernel *k = f->kernels.v[n->owners[i]];
-        uint32_t at = opt_ids_get(&f->index, k->root.i) - 1;
+        uint32_t at = place_of(f, k->root);
         bool before = !n->needed || n->first_external_use > at;
         for (uint32_t j = 0; j < n->nowners; j++)
-            before &= j == i || n->first[j] > at;
-        const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
-        if (!before || i != 0 || !n->map || k->schedule == FUSE_INTO || k->outs.n >= 4 || !covers(k, n, t) ||
-            fuse_is_alias(f->m, n->op) || fuse_into(f, n->owners[i], n))
+            before &= j == i || runs_at(f, n->owners[j]) > at;
+        bool once = covers(k, n->maps[i], t) || is_of_rows(k, n, n->maps[i], t);
+        if (!before || k->schedule == FUSE_INTO || k->outs.n >= MAX_OUTPUTS || !once || fuse_into(f, i, n))
             continue;
         k->first_external_use = earliest(k->first_external_use, n->needed ? n->first_external_use : 0);
-        for (uint32_t j = 1; j < n->nowners; j++)
-            k->first_external_use = earliest(k->first_external_use, n->first[j]);
+        for (uint32_t j = 0; j < n->nowners; j++)
+            k->first_external_use = earliest(k->first_external_use, j == i ? 0 : runs_at(f, n->owners[j]));
+        n->owners[0] = n->owners[i];
+        n->maps[0] = n->maps[i];
         n->nowners = 1;
         ARENA_PUSH(f->a, &k->outs, ir_result(f->m, n->op, 0));
         n->stored = true;
@@ -850,7 +868,7 @@ static void use_operands(struct fuse *f, struct node *n, uint32_t at) {
     enum ir_op_kind kind = (enum ir_op_kind)x->kind;
     for (uint32_t o = 0; o < n->nowners; o++) {
         struct fuse_kernel *k = f->kernels.v[n->owners[o]];
-        const int8_t *map = n->map;
+        const int8_t *map = n->maps[o];
         int8_t *inner = NULL;
         if (n->cls == FUSE_REDUCTION && k->schedule == FUSE_ROWS && map)
             inner = reduce_map(f, n->op, map, k);
@@ -898,20 +916,20 @@ static void begin_kernel(struct fuse *f, struct node *n) {
         ARENA_PUSH(f->a, &k->outs, ir_result(f->m, n->op, i));
     k->first_external_use = n->needed ? n->first_external_use : 0;
     for (uint32_t i = 0; i < n->nowners; i++)
-        k->first_external_use = earliest(k->first_external_use, n->first[i]);
+        k->first_external_use = earliest(k->first_external_use, runs_at(f, n->owners[i]));
     n->nowners = 1;
     n->owners[0] = f->kernels.n;
     n->inside_inner_loop = n->recomputed_at_multiple_indices = false;
     n->stored = true;
-    n->map = new_map(f, t->rank);
+    n->maps[0] = new_map(f, t->rank);
     for (uint32_t i = 0; i < t->rank; i++)
-        n->map[i] = t->dims[i] == 1 ? -1 : (int8_t)i;
+        n->maps[0][i] = t->dims[i] == 1 ? -1 : (int8_t)i;
     ARENA_PUSH(f->a, &f->merged, f->kernels.n);
     ARENA_PUSH(f->a, &f->kernels, k);
     if (into || n->cls == FUSE_CONTRACTION) {
         k->schedule = into ? FUSE_INTO : FUSE_CONTRACT;
         set_anchor(f, k, n->op);
-    } else if (n->cls == FUSE_WINDOW || (n->cls == FUSE_REDUCTION && fuse_rows(f, k, n))) {
+    } else if (n->cls == FUSE_WINDOW || (n->cls == FUSE_REDUCTION && fuse_rows(f, k, n, n->maps[0]))) {
         k->nested = true;
     }
     step(f, FUSE_STEP_KERNEL, n->op, k);
@@ -947,7 +965,7 @@ static void visit(struct fuse *f, uint32_t at) {
     while (n->nowners > 1 && f->o->level >= 2 && !recomputed && merge_owners(f, n)) {
     }
     if (!n->needed && n->nowners == 1) {
-        n->why = (uint8_t)fuse_into(f, n->owners[0], n);
+        n->why = (uint8_t)fuse_into(f, 0, n);
         if (!n->why) {
             use_operands(f, n, at);
             return;
