@@ -85,21 +85,23 @@ static hilo_status value_shaped(const hilo_allocator *al, enum ir_dtype t, const
 }
 
 hilo_status value_tensor(const hilo_allocator *al, enum ir_dtype t, const int64_t *dims, uint32_t rank, struct value **out) {
-    HILO_TRY(value_shaped(al, t, dims, rank, true, out));
+    struct value *v;
+    HILO_TRY(value_shaped(al, t, dims, rank, true, &v));
     size_t head = 0;
-    char *block = (char *)*out;
-    value_head_bytes(value_tail_bytes(*out), &head);
-    if (value_is_apart((*out)->bytes)) {
-        block = mem_alloc(al, (*out)->bytes + value_shift(t));
+    char *block = (char *)v;
+    value_head_bytes(value_tail_bytes(v), &head);
+    if (value_is_apart(v->bytes)) {
+        block = mem_alloc(al, v->bytes + value_shift(t));
         if (!block) {
-            mem_free(al, *out, head);
+            mem_free(al, v, head);
             return HILO_RESOURCE_EXHAUSTED;
         }
         head = 0;
     }
-    (*out)->data = block + head + value_shift(t);
+    v->data = block + head + value_shift(t);
     if (TORTURE)
-        memset((*out)->data, TORTURE_DEAD, (*out)->bytes);
+        memset(v->data, TORTURE_DEAD, v->bytes);
+    *out = v;
     return HILO_OK;
 }
 
