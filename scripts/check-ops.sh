@@ -12,6 +12,8 @@ src/fuse/online.c linear_operand     the operand in which an op is linear depend
 src/lower/span.c operand_span        each op maps spans of indices by attributes of its own
 src/lower/span.c range_of            interval arithmetic: a rule for each op
 src/lower/span.c is_weight           where an op is 0 depends on which of its operands are
+src/lower/span.c is_zero             the same, at spans where a mask is
+src/lower/span.c is_masked_use       which operands do not matter where others are 0 or low
 src/compile/divide.c operand_axis  each op maps dimensions by attributes of its own
 src/compile/build_op.c exchange_of whether it moves whole blocks depends on attributes of its own
 src/ir/sdy_verify.c sdy_read_op   functions and ops of the sdy dialect name their shardings in attributes of their own

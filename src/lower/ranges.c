@@ -1,8 +1,8 @@
 /* Products with zeros that a mask makes, as in attention that is not computed by stages.c: its backward pass, which reads
- * stored weights. Scores of a tile are not computed where all are masked. Of each packed tile or panel of weights the lines are
- * found that are not 0, in whole groups; others before and after them are not multiplied. That holds for any mask, and rows of
- * NaN are multiplied as they are; but factors of the other operand that are NaN or infinite do not make NaN of a weight that is
- * 0 (docs/adr/0016-online-attention.md). */
+ * stored weights. Scores of a tile are not computed where all are masked, nor gradients of weights. Of each packed tile or
+ * panel of weights the lines are found that are not 0, in whole groups; others before and after them are not multiplied. That
+ * holds for any mask, and rows of NaN are multiplied as they are; but factors of the other operand that are NaN or infinite do
+ * not make NaN of a weight that is 0 (docs/adr/0016-online-attention.md). */
 #include "lower/block.h"
 #include "lower/stages.h"
 
@@ -75,12 +75,12 @@ bool block_unmasked(struct blocking *b, const struct block *at, kir_val p, kir_v
     struct contraction *c = b->c;
     struct lower *l = c->l;
     const struct fuse_kernel *kernel = l->kernel;
+    ir_val product = ir_result(l->m, c->op, 0), out = kernel->outs.v[0];
     kir_val column = block_column(b, lower_add(l, at->panel0, p)), ends[2][IR_MAX_RANK];
     struct lower_span span[IR_MAX_RANK];
     struct lower_mask mask;
     struct index to[2];
-    if (b->kernel != BLOCK_FMA || !kir_is_float(c->acc) || c->conv || b->parts > 1 || b->rows.n != 1 || kernel->anchor_map ||
-        kernel->outs.n != 1)
+    if (b->kernel != BLOCK_FMA || !kir_is_float(c->acc) || c->conv || b->parts > 1 || b->rows.n != 1 || kernel->anchor_map)
         return false;
     for (uint32_t i = 0; i < 2; i++) { /* the first and the last element of the tile */
         kir_val end = lower_add(l, column, kir_i64(l->k, b->panel.size - 1));
@@ -89,13 +89,15 @@ bool block_unmasked(struct blocking *b, const struct block *at, kir_val p, kir_v
             ends[i][axis] = axis == b->column      ? i ? end : column
                             : axis == b->rows.v[0] ? lower_add(l, row, kir_i64(l->k, i ? b->tile.size - 1 : 0))
                                                    : c->result[axis].at;
-        const struct ir_type_data *t = ir_val_type(l->m, kernel->outs.v[0]);
-        lower_project_index(l, t, ir_val_type(l->m, ir_result(l->m, c->op, 0))->dims, ends[i], c->nresult, &to[i]);
+        lower_project_index(l, ir_val_type(l->m, out), ir_val_type(l->m, product)->dims, ends[i], c->nresult, &to[i]);
     }
     for (uint32_t i = 0; i < to[0].n; i++)
         span[i] = (struct lower_span){to[0].at[i], to[1].at[i]};
-    if (!lower_unmasked(l, kernel->outs.v[0], span, &mask))
-        return false;
-    *possible = mask.possible;
-    return true;
+    if (kernel->outs.n == 1 && lower_unmasked(l, out, span, &mask)) {
+        *possible = mask.possible;
+        return true;
+    }
+    for (uint32_t i = 0; i < c->nresult; i++)
+        span[i] = (struct lower_span){ends[0][i], ends[1][i]};
+    return lower_masked_uses(l, product, span, possible);
 }

@@ -28,13 +28,28 @@ static struct range unknown(struct lower *l, ir_val v) {
     return r;
 }
 
+/* Spans of one shape as those of another, to which dimensions of one element come, or go; false if others differ. */
+static bool reshaped_span(struct lower *l, const struct ir_type_data *from, const struct lower_span *at,
+                          const struct ir_type_data *to, struct lower_span *out) {
+    uint32_t j = 0;
+    for (uint32_t i = 0; i < to->rank; i++) {
+        out[i] = (struct lower_span){kir_i64(l->k, 0), kir_i64(l->k, 0)};
+        while (to->dims[i] != 1 && j < from->rank && from->dims[j] == 1)
+            j++;
+        if (to->dims[i] != 1 && (j == from->rank || from->dims[j] != to->dims[i]))
+            return false;
+        if (to->dims[i] != 1)
+            out[i] = at[j++];
+    }
+    return true;
+}
+
 /* The span of an operand of an op that moves elements; false for what is not followed. */
 static bool operand_span(struct lower *l, ir_op op, const struct lower_span *at, struct lower_span *out) {
     const struct ir_type_data *t = ir_val_type(l->m, ir_operand(l->m, op, 0)), *r = ir_val_type(l->m, ir_result(l->m, op, 0));
     struct lower_span zero = {kir_i64(l->k, 0), kir_i64(l->k, 0)};
     const int64_t *d;
     size_t n;
-    uint32_t j = 0;
     switch (ir_kind(l->m, op)) {
     case IR_BROADCAST_IN_DIM:
         d = ir_prop_i64s(l->m, op, IR_BROADCAST_IN_DIM_broadcast_dimensions, &n);
@@ -55,17 +70,8 @@ static bool operand_span(struct lower *l, ir_op op, const struct lower_span *at,
             out[i].hi = lower_add(l, lower_mul(l, at[i].hi, stride), kir_i64(l->k, d[i]));
         }
         return true;
-    case IR_RESHAPE: /* dimensions of one element come and go */
-        for (uint32_t i = 0; i < t->rank; i++) {
-            out[i] = zero;
-            while (t->dims[i] != 1 && j < r->rank && r->dims[j] == 1)
-                j++;
-            if (t->dims[i] != 1 && (j == r->rank || r->dims[j] != t->dims[i]))
-                return false;
-            if (t->dims[i] != 1)
-                out[i] = at[j++];
-        }
-        return true;
+    case IR_RESHAPE:
+        return reshaped_span(l, r, at, t, out);
     default:
         return false;
     }
@@ -230,14 +236,15 @@ static bool number(const struct lower *l, ir_val v, double *out) {
     return true;
 }
 
-/* *out is set when the answer is true. */
-static bool unmasked(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth, struct lower_mask *out) {
+/* *out is set when the answer is true. `stored`: also where v, or what it is computed from, is stored by another kernel. */
+static bool unmasked(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth, bool stored,
+                     struct lower_mask *out) {
     ir_op op = ir_val_get(l->m, v)->op;
     struct lower_span moved[IR_MAX_RANK];
     struct lower_mask side[2];
     bool found[2];
     double x;
-    if (depth == 0 || IR_NONE(op) || fuse_is_constant(l->m, v) || lower_is_stored(l, v) || lower_is_stage(l, v))
+    if (depth == 0 || IR_NONE(op) || fuse_is_constant(l->m, v) || (!stored && lower_is_stored(l, v)) || lower_is_stage(l, v))
         return false;
     if (ir_kind(l->m, op) == IR_SELECT) {
         struct range p = range_of(l, ir_operand(l->m, op, 0), at, depth);
@@ -246,7 +253,7 @@ static bool unmasked(struct lower *l, ir_val v, const struct lower_span *at, uin
             found[i] = number(l, branch, &x) && x < 0;
             if (found[i])
                 side[i] = (struct lower_mask){truth(l, false), x, true};
-            else if (!(found[i] = unmasked(l, branch, at, depth - 1, &side[i])))
+            else if (!(found[i] = unmasked(l, branch, at, depth - 1, stored, &side[i])))
                 side[i] = (struct lower_mask){.possible = truth(l, true)};
             side[i].possible = kir_op2(l->k, KIR_AND, 0, side[i].possible, i ? kir_op1(l->k, KIR_NOT, p.lo) : p.hi);
         }
@@ -260,7 +267,8 @@ static bool unmasked(struct lower *l, ir_val v, const struct lower_span *at, uin
     }
     if (ir_kind(l->m, op) == IR_ADD) { /* of something so low that the other summand does not matter */
         for (uint32_t i = 0; i < 2; i++)
-            found[i] = unmasked(l, ir_operand(l->m, op, i), at, depth - 1, &side[i]) && side[i].bound <= -ldexp(1, FAR);
+            found[i] = unmasked(l, ir_operand(l->m, op, i), at, depth - 1, stored, &side[i]) &&
+                       side[i].bound <= -ldexp(1, FAR);
         if (!found[0] && !found[1])
             return false;
         *out = found[0] ? side[0] : side[1];
@@ -269,15 +277,15 @@ static bool unmasked(struct lower *l, ir_val v, const struct lower_span *at, uin
         return true;
     }
     if (ir_kind(l->m, op) == IR_CONVERT) {
-        bool any = unmasked(l, ir_operand(l->m, op, 0), at, depth - 1, out);
+        bool any = unmasked(l, ir_operand(l->m, op, 0), at, depth - 1, stored, out);
         out->exact = any && out->exact && isinf(out->bound);
         return any;
     }
-    return operand_span(l, op, at, moved) && unmasked(l, ir_operand(l->m, op, 0), moved, depth - 1, out);
+    return operand_span(l, op, at, moved) && unmasked(l, ir_operand(l->m, op, 0), moved, depth - 1, stored, out);
 }
 
 bool lower_unmasked(struct lower *l, ir_val v, const struct lower_span *at, struct lower_mask *out) {
-    return unmasked(l, v, at, SPAN_DEPTH, out) && !kir_is_const(l->k, out->possible, &(int64_t){0});
+    return unmasked(l, v, at, SPAN_DEPTH, false, out) && !kir_is_const(l->k, out->possible, &(int64_t){0});
 }
 
 /* ---- weights of attention --------------------------------------------------------------------------- */
@@ -339,4 +347,127 @@ static bool is_weight(const struct lower *l, ir_val v, uint32_t *visits) {
 bool lower_is_masked_weight(const struct lower *l, ir_val v) {
     uint32_t visits = WEIGHT_VISITS;
     return !fuse_is_constant(l->m, v) && is_weight(l, v, &visits);
+}
+
+/* ---- uses that a mask ends -------------------------------------------------------------------------- */
+
+enum { USES_OPS = 4096 /* of a block: more are not searched for what reads a value */ };
+
+/* Whether some scores are -inf since a mask makes them so: *possible says whether others may be in the span. A maximum that is
+   subtracted changes nothing of that, or makes NaN of it. */
+static bool is_low(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth, kir_val *possible) {
+    ir_op op = ir_val_get(l->m, v)->op;
+    struct lower_span moved[IR_MAX_RANK];
+    struct lower_mask mask;
+    if (depth == 0 || IR_NONE(op) || fuse_is_constant(l->m, v))
+        return false;
+    if (ir_kind(l->m, op) == IR_SUBTRACT)
+        return is_low(l, ir_operand(l->m, op, 0), at, depth - 1, possible);
+    if (operand_span(l, op, at, moved))
+        return is_low(l, ir_operand(l->m, op, 0), moved, depth - 1, possible);
+    bool found = unmasked(l, v, at, depth, true, &mask) && mask.exact && isinf(mask.bound);
+    *possible = mask.possible;
+    return found;
+}
+
+/* Whether elements of v are 0, or NaN, where a mask is: *possible says whether others may be in the span. */
+static bool is_zero(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth, kir_val *possible) {
+    ir_op op = ir_val_get(l->m, v)->op;
+    struct lower_span moved[IR_MAX_RANK];
+    double x;
+    if (depth == 0 || IR_NONE(op) || fuse_is_constant(l->m, v))
+        return false;
+    ir_val first = ir_operand(l->m, op, 0);
+    switch (ir_kind(l->m, op)) {
+    case IR_EXPONENTIAL:
+        return is_low(l, first, at, depth - 1, possible);
+    case IR_MULTIPLY:
+        return is_zero(l, first, at, depth - 1, possible) || is_zero(l, ir_operand(l->m, op, 1), at, depth - 1, possible);
+    case IR_NEGATE:
+    case IR_DIVIDE:
+        return is_zero(l, first, at, depth - 1, possible);
+    case IR_SELECT:
+        for (uint32_t i = 1; i <= 2; i++)
+            if (number(l, ir_operand(l->m, op, i), &x) && x == 0)
+                return is_zero(l, ir_operand(l->m, op, 3 - i), at, depth - 1, possible);
+        return false;
+    default:
+        return operand_span(l, op, at, moved) && is_zero(l, first, moved, depth - 1, possible);
+    }
+}
+
+/* Whether a region reads v. */
+static bool is_captured(const struct ir_module *m, ir_region r, ir_val v) {
+    for (ir_block b = ir_region_get(m, r)->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
+        for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+            for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
+                if (IR_SAME(ir_operand(m, op, i), v))
+                    return true;
+            for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
+                if (is_captured(m, ir_op_region(m, op, i), v))
+                    return true;
+        }
+    return false;
+}
+
+static bool masked_uses(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth, kir_val *possible);
+
+/* Whether it does not matter what operand i of an op is where a mask is, if it is finite: something very low is added to it, or
+   another value selected instead, or it is multiplied by a weight that is 0. */
+static bool is_masked_use(struct lower *l, ir_op op, uint32_t i, const struct lower_span *at, uint32_t depth,
+                             kir_val *possible) {
+    enum ir_op_kind kind = ir_kind(l->m, op);
+    struct lower_span moved[IR_MAX_RANK];
+    struct lower_mask mask;
+    if (ir_op_get(l->m, op)->nresults != 1)
+        return false;
+    ir_val r = ir_result(l->m, op, 0);
+    if ((kind == IR_ADD || kind == IR_SELECT) && unmasked(l, r, at, depth, true, &mask)) {
+        *possible = mask.possible;
+        return true;
+    }
+    switch (kind) {
+    case IR_MULTIPLY:
+        return is_zero(l, ir_operand(l->m, op, 1 - i), at, depth, possible) || masked_uses(l, r, at, depth, possible);
+    case IR_ADD:
+    case IR_SUBTRACT:
+    case IR_NEGATE:
+    case IR_CONVERT:
+        return masked_uses(l, r, at, depth, possible);
+    case IR_DIVIDE:
+        return i == 0 && masked_uses(l, r, at, depth, possible);
+    case IR_SELECT:
+        return i != 0 && masked_uses(l, r, at, depth, possible);
+    case IR_RESHAPE:
+        return reshaped_span(l, ir_val_type(l->m, ir_operand(l->m, op, 0)), at, ir_val_type(l->m, r), moved) &&
+               masked_uses(l, r, moved, depth, possible);
+    default:
+        return false;
+    }
+}
+
+static bool masked_uses(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth, kir_val *possible) {
+    const struct ir_module *m = l->m;
+    uint32_t ops = 0;
+    kir_val any = {0}, one;
+    for (ir_op op = ir_block_get(m, l->block)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
+            if (is_captured(m, ir_op_region(m, op, i), v))
+                return false;
+        for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++) {
+            if (!IR_SAME(ir_operand(m, op, i), v))
+                continue;
+            if (depth == 0 || !is_masked_use(l, op, i, at, depth - 1, &one))
+                return false;
+            any = any.i ? kir_op2(l->k, KIR_OR, 0, any, one) : one;
+        }
+        if (++ops == USES_OPS)
+            return false;
+    }
+    *possible = any;
+    return any.i != 0;
+}
+
+bool lower_masked_uses(struct lower *l, ir_val v, const struct lower_span *at, kir_val *possible) {
+    return masked_uses(l, v, at, SPAN_DEPTH, possible) && !kir_is_const(l->k, *possible, &(int64_t){0});
 }

@@ -98,6 +98,9 @@ struct lower_mask {
 /* Whether some elements of v are masked: they are constants, or have something very low added to them. `at`: the spans of
    its indices. */
 bool lower_unmasked(struct lower *l, ir_val v, const struct lower_span *at, struct lower_mask *out);
+/* Whether what v is does not matter where a mask is, if it is finite: all that reads it masks it, or multiplies it by weights
+   that are 0 there. *possible (i1): some element of the span may matter. */
+bool lower_masked_uses(struct lower *l, ir_val v, const struct lower_span *at, kir_val *possible);
 /* Whether elements of v are 0 where a mask is, as weights of attention and their gradients. v and what it is computed from may
    be stored by other kernels. */
 bool lower_is_masked_weight(const struct lower *l, ir_val v);
