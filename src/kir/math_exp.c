@@ -8,15 +8,16 @@ static const double ln2[2][2] = {{0x1.62e43p-1, -0x1.05c61p-29}, {0x1.62e42fefa3
 
 /* ---- exp ------------------------------------------------------------------------------------- */
 
-/* x = n ln 2 + r with |r| <= ln 2 / 2. Adding 1.5 · 2^mantissa rounds to an integer, which is then in the low bits. */
+/* x = n ln 2 + r with |r| <= ln 2 / 2. Adding 1.5 · 2^mantissa rounds to an integer, which is then in the low bits; adding `bias`
+   more, n + bias is there. */
 struct reduced {
-    kir_val bits; /* of that sum: n in the low ones */
+    kir_val bits; /* of that sum */
     kir_val n, r; /* floats */
 };
 
-static struct reduced exp_reduce(struct km m, kir_val x) {
+static struct reduced exp_reduce(struct km m, kir_val x, int bias) {
     struct reduced e;
-    double magic = m.wide ? 0x1.8p52 : 0x1.8p23;
+    double magic = (m.wide ? 0x1.8p52 : 0x1.8p23) + bias;
     kir_val t = km_fma(m, x, km_f(m, 0x1.71547652b82fep0), km_f(m, magic));
     e.bits = km_bits(m, t);
     e.n = km_sub(m, t, km_f(m, magic));
@@ -25,13 +26,16 @@ static struct reduced exp_reduce(struct km m, kir_val x) {
     return e;
 }
 
-/* p · 2^n for p near 1, half of n at a time, so that the result may overflow, or underflow gradually with one rounding. */
-static kir_val exp_scale(struct km m, kir_val p, kir_val bits) {
+/* 2^n where it was reduced with the bias of exponents; 2^(n - 1) with one less. */
+static kir_val exp_power(struct km m, struct reduced e) { return km_real(m, km_shl(m, e.bits, km_mantissa(m))); }
+
+/* p · 2^n for p near 1, half of n at a time, so that the result may overflow, or underflow gradually with one rounding. n was
+   reduced with twice the bias of exponents, once for each half. */
+static kir_val exp_scale(struct km m, kir_val p, struct reduced e) {
     int mantissa = km_mantissa(m);
-    kir_val n = km_shl(m, bits, mantissa), one = km_i(m, (int64_t)km_bias(m) << mantissa);
-    kir_val half = km_and(m, km_shl(m, bits, mantissa - 1), km_shl(m, km_i(m, -1), mantissa));
-    kir_val rest = km_add(m, km_sub(m, n, half), one);
-    return km_mul(m, km_mul(m, p, km_real(m, km_add(m, half, one))), km_real(m, rest));
+    kir_val half = km_and(m, km_shl(m, e.bits, mantissa - 1), km_shl(m, km_i(m, -1), mantissa));
+    kir_val rest = km_sub(m, km_shl(m, e.bits, mantissa), half);
+    return km_mul(m, km_mul(m, p, km_real(m, half)), km_real(m, rest));
 }
 
 /* e^r - 1 on |r| <= 0.35, as r + r² q: relative errors 2^-28 of e^r, and 2^-26 of e^r - 1; of f64 2^-61. */
@@ -48,28 +52,24 @@ static kir_val expm1_q(struct km m, kir_val r) {
     return m.wide ? exp_q(m, r) : KM_POLY(m, r, f32);
 }
 
-/* Beyond these it is infinite, or 0 however it is rounded. Where it is 0, e^0 is computed instead: a processor takes as long
-   over a product that underflows as over a hundred others, and rows that are masked are full of them. */
+/* Beyond these it is infinite, or 0. */
 static kir_val exp_most(struct km m, kir_val x) { return km_most(m, x, m.wide ? 710 : 89); }
-static kir_val exp_vanishes(struct km m, kir_val x) { return km_lt(m, x, km_f(m, m.wide ? -746 : -104)); }
+/* From here on down both halves of 2^n are 0, so that what is masked costs no more than other numbers: some processors take as long
+   over a product that underflows as over a hundred others. */
+static kir_val exp_least(struct km m, kir_val x) { return km_least(m, x, m.wide ? -1418 : -176); }
 static kir_val zero_where(struct km m, kir_val condition, kir_val x) { return km_select(m, condition, km_f(m, 0), x); }
-
-static kir_val exp_clamped(struct km m, kir_val x) {
-    struct reduced e = exp_reduce(m, x);
-    kir_val q = exp_q(m, e.r), one = km_f(m, 1);
-    return exp_scale(m, km_fma(m, e.r, km_fma(m, e.r, q, one), one), e.bits);
-}
-
-kir_val km_exp_near(struct km m, kir_val x) {
-    struct reduced e = exp_reduce(m, x);
-    kir_val q = exp_q(m, e.r), one = km_f(m, 1), s = km_add(m, km_shl(m, e.bits, km_mantissa(m)), km_bits(m, one));
-    return km_mul(m, km_fma(m, e.r, km_fma(m, e.r, q, one), one), km_real(m, s));
-}
 
 /* Of what exp_most lets through. */
 static kir_val exp_bounded(struct km m, kir_val x) {
-    kir_val zero = exp_vanishes(m, x);
-    return zero_where(m, zero, exp_clamped(m, zero_where(m, zero, x)));
+    struct reduced e = exp_reduce(m, exp_least(m, x), 2 * km_bias(m));
+    kir_val q = exp_q(m, e.r), one = km_f(m, 1);
+    return exp_scale(m, km_fma(m, e.r, km_fma(m, e.r, q, one), one), e);
+}
+
+kir_val km_exp_near(struct km m, kir_val x) {
+    struct reduced e = exp_reduce(m, x, km_bias(m));
+    kir_val q = exp_q(m, e.r), one = km_f(m, 1);
+    return km_mul(m, km_fma(m, e.r, km_fma(m, e.r, q, one), one), exp_power(m, e));
 }
 
 kir_val km_exp(struct km m, kir_val x) { return exp_bounded(m, exp_most(m, x)); }
@@ -81,33 +81,31 @@ kir_val km_exp_term(struct km m, kir_val x) {
 
 /* What the roundings of r and of 1 + r lose is added to r² q, which is small: the sum is rounded once. e^low is 1 + low. */
 kir_val km_exp_sum(struct km m, kir_val x, kir_val low) {
-    kir_val zero = exp_vanishes(m, x), z = exp_most(m, zero_where(m, zero, x));
+    kir_val z = exp_least(m, exp_most(m, x));
     kir_val one = km_f(m, 1), minus = km_f(m, -ln2[m.wide][1]);
-    struct reduced e = exp_reduce(m, z);
+    struct reduced e = exp_reduce(m, z, 2 * km_bias(m));
     kir_val first = km_fma(m, e.n, km_f(m, -ln2[m.wide][0]), z);
     low = km_add(m, km_fma(m, e.n, minus, km_sub(m, first, e.r)), low);
     kir_val sum = km_add(m, one, e.r), lost = km_add(m, km_sub(m, one, sum), e.r);
     kir_val rest = km_fma(m, km_mul(m, e.r, e.r), exp_q(m, e.r), lost);
     rest = km_fma(m, low, km_add(m, sum, rest), rest);
-    return zero_where(m, zero, exp_scale(m, km_add(m, sum, rest), e.bits));
+    return exp_scale(m, km_add(m, sum, rest), e);
 }
 
 /* e^x - 1 = 2 (s (e^r - 1) + (s - 1/2)), s = 2^(n-1), which exists for the largest n too. */
 kir_val km_expm1(struct km m, kir_val x) {
-    int mantissa = km_mantissa(m);
-    struct reduced e = exp_reduce(m, km_least(m, exp_most(m, x), m.wide ? -40 : -20));
+    struct reduced e = exp_reduce(m, km_least(m, exp_most(m, x), m.wide ? -40 : -20), km_bias(m) - 1);
     kir_val em1 = km_fma(m, km_mul(m, e.r, e.r), expm1_q(m, e.r), e.r);
-    kir_val s = km_real(m, km_add(m, km_shl(m, e.bits, mantissa), km_i(m, (int64_t)(km_bias(m) - 1) << mantissa)));
+    kir_val s = exp_power(m, e);
     kir_val half = km_fma(m, s, em1, km_sub(m, s, km_f(m, 0.5)));
     return km_copysign(m, km_add(m, half, half), x);
 }
 
 /* The same for 0 <= x < 80: s = 2^n needs no halving. */
 static kir_val expm1_positive(struct km m, kir_val x) {
-    int mantissa = km_mantissa(m);
-    struct reduced e = exp_reduce(m, x);
+    struct reduced e = exp_reduce(m, x, km_bias(m));
     kir_val em1 = km_fma(m, km_mul(m, e.r, e.r), expm1_q(m, e.r), e.r), one = km_f(m, 1);
-    kir_val s = km_real(m, km_add(m, km_shl(m, e.bits, mantissa), km_bits(m, one)));
+    kir_val s = exp_power(m, e);
     return km_fma(m, s, em1, km_sub(m, s, one));
 }
 
