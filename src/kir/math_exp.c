@@ -8,8 +8,8 @@ static const double ln2[2][2] = {{0x1.62e43p-1, -0x1.05c61p-29}, {0x1.62e42fefa3
 
 /* ---- exp ------------------------------------------------------------------------------------- */
 
-/* x = n ln 2 + r with |r| <= ln 2 / 2. Adding 1.5 · 2^mantissa rounds to an integer, which is then in the low bits; adding `bias`
-   more, n + bias is there. */
+/* x = n ln 2 + r with |r| <= ln 2 / 2. Adding 1.5 · 2^mantissa + bias rounds to an integer, and n + bias is then in the low
+   bits. */
 struct reduced {
     kir_val bits; /* of that sum */
     kir_val n, r; /* floats */
@@ -54,8 +54,8 @@ static kir_val expm1_q(struct km m, kir_val r) {
 
 /* Beyond these it is infinite, or 0. */
 static kir_val exp_most(struct km m, kir_val x) { return km_most(m, x, m.wide ? 710 : 89); }
-/* From here on down both halves of 2^n are 0, so that what is masked costs no more than other numbers: some processors take as long
-   over a product that underflows as over a hundred others. */
+/* From here on down both halves of 2^n are 0, so that what is masked costs no more than other numbers: some processors take
+   as long over a product that underflows as over a hundred others. */
 static kir_val exp_least(struct km m, kir_val x) { return km_least(m, x, m.wide ? -1418 : -176); }
 static kir_val zero_where(struct km m, kir_val condition, kir_val x) { return km_select(m, condition, km_f(m, 0), x); }
 
