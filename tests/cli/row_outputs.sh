@@ -55,8 +55,8 @@ func.func @main(%x: tensor<48x40x56xf32>, %m: tensor<48x56x56xf32>)
 }
 END_OF_PROGRAM
 exits 0 explain softmax.mlir
-says '3 kernels'
 kernels 'row-wise' 2
+kernels 'loop, ' 0
 agrees softmax.mlir
 
 # What is read before the kernel of the rows runs has a kernel of its own.
