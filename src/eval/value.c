@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-/* The runtime's allocator aligns a block of APART bytes to a page (runtime/cache.h). Were a header before the elements, a loop
+/* The runtime's allocator aligns a block of APART bytes to a page (runtime/cache.c). Were a header before the elements, a loop
    that stores them would store at offsets of a page that its next iterations load from, where its input begins with a page:
    processors compare the low 12 bits of addresses first, and loads wait for stores that they do not depend on. */
 enum { VALUE_ALIGN = 64, VALUE_APART = TORTURED(VALUE_ALIGN, 4 << 20) };

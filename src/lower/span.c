@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { SPAN_DEPTH = 32 };
+enum { SPAN_VISITS = 256 }; /* values that an answer may take: one that is read twice is visited twice */
 
 /* lo … hi, i64; truth values: lo holds for certain, hi may hold. valid: when it can be relied upon; none: always. */
 struct range {
@@ -46,6 +46,8 @@ static bool reshaped_span(struct lower *l, const struct ir_type_data *from, cons
 
 /* The span of an operand of an op that moves elements; false for what is not followed. */
 static bool operand_span(struct lower *l, ir_op op, const struct lower_span *at, struct lower_span *out) {
+    if (!ir_op_get(l->m, op)->noperands)
+        return false;
     const struct ir_type_data *t = ir_val_type(l->m, ir_operand(l->m, op, 0)), *r = ir_val_type(l->m, ir_result(l->m, op, 0));
     struct lower_span zero = {kir_i64(l->k, 0), kir_i64(l->k, 0)};
     const int64_t *d;
@@ -77,7 +79,7 @@ static bool operand_span(struct lower *l, ir_op op, const struct lower_span *at,
     }
 }
 
-static struct range range_of(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth);
+static struct range range_of(struct lower *l, ir_val v, const struct lower_span *at, uint32_t *visits);
 
 /* Numbers of an op's result that wrap where they leave the type. */
 static struct range wrapped(struct lower *l, ir_val v, struct range r) {
@@ -153,7 +155,7 @@ static struct range compare(struct lower *l, ir_op op, struct range a, struct ra
     return r;
 }
 
-static struct range range_of(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth) {
+static struct range range_of(struct lower *l, ir_val v, const struct lower_span *at, uint32_t *visits) {
     struct kir *k = l->k;
     ir_op op = ir_val_get(l->m, v)->op;
     struct lower_span moved[IR_MAX_RANK];
@@ -163,8 +165,9 @@ static struct range range_of(struct lower *l, ir_val v, const struct lower_span 
         return constant(l, v);
     if (lower_is_stored(l, v))
         return stored(l, v, at);
-    if (depth == 0)
+    if (*visits == 0)
         return none;
+    --*visits;
     enum ir_op_kind kind = ir_kind(l->m, op);
     if (kind == IR_IOTA) {
         const struct lower_span *s = &at[ir_prop_i64(l->m, op, IR_IOTA_iota_dimension)];
@@ -172,7 +175,7 @@ static struct range range_of(struct lower *l, ir_val v, const struct lower_span 
         return cls == IR_SINT || cls == IR_UINT ? wrapped(l, v, (struct range){true, s->lo, s->hi, {0}}) : none;
     }
     if (operand_span(l, op, at, moved))
-        return range_of(l, ir_operand(l->m, op, 0), moved, depth - 1);
+        return range_of(l, ir_operand(l->m, op, 0), moved, visits);
     uint32_t n = ir_op_get(l->m, op)->noperands;
     if (fuse_class(kind) != FUSE_ELEMENT || n > 3)
         return none;
@@ -180,7 +183,7 @@ static struct range range_of(struct lower *l, ir_val v, const struct lower_span 
         enum ir_dtype_class cls = ir_dtype_get(ir_val_type(l->m, ir_operand(l->m, op, i))->dtype)->cls;
         if (cls != IR_PRED && cls != IR_SINT && cls != IR_UINT)
             return none;
-        r[i] = range_of(l, ir_operand(l->m, op, i), at, depth - 1);
+        r[i] = range_of(l, ir_operand(l->m, op, i), at, visits);
         if (!r[i].known)
             return none;
     }
@@ -237,23 +240,24 @@ static bool number(const struct lower *l, ir_val v, double *out) {
 }
 
 /* *out is set when the answer is true. `stored`: also where v, or what it is computed from, is stored by another kernel. */
-static bool unmasked(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth, bool stored,
+static bool unmasked(struct lower *l, ir_val v, const struct lower_span *at, uint32_t *visits, bool stored,
                      struct lower_mask *out) {
     ir_op op = ir_val_get(l->m, v)->op;
     struct lower_span moved[IR_MAX_RANK];
     struct lower_mask side[2];
     bool found[2];
     double x;
-    if (depth == 0 || IR_NONE(op) || fuse_is_constant(l->m, v) || (!stored && lower_is_stored(l, v)) || lower_is_stage(l, v))
+    if (*visits == 0 || IR_NONE(op) || fuse_is_constant(l->m, v) || (!stored && lower_is_stored(l, v)) || lower_is_stage(l, v))
         return false;
+    --*visits;
     if (ir_kind(l->m, op) == IR_SELECT) {
-        struct range p = range_of(l, ir_operand(l->m, op, 0), at, depth);
+        struct range p = range_of(l, ir_operand(l->m, op, 0), at, visits);
         for (uint32_t i = 0; i < 2; i++) { /* the branches */
             ir_val branch = ir_operand(l->m, op, 1 + i);
             found[i] = number(l, branch, &x) && x < 0;
             if (found[i])
                 side[i] = (struct lower_mask){truth(l, false), x, true};
-            else if (!(found[i] = unmasked(l, branch, at, depth - 1, stored, &side[i])))
+            else if (!(found[i] = unmasked(l, branch, at, visits, stored, &side[i])))
                 side[i] = (struct lower_mask){.possible = truth(l, true)};
             side[i].possible = kir_op2(l->k, KIR_AND, 0, side[i].possible, i ? kir_op1(l->k, KIR_NOT, p.lo) : p.hi);
         }
@@ -267,7 +271,7 @@ static bool unmasked(struct lower *l, ir_val v, const struct lower_span *at, uin
     }
     if (ir_kind(l->m, op) == IR_ADD) { /* of something so low that the other summand does not matter */
         for (uint32_t i = 0; i < 2; i++)
-            found[i] = unmasked(l, ir_operand(l->m, op, i), at, depth - 1, stored, &side[i]) &&
+            found[i] = unmasked(l, ir_operand(l->m, op, i), at, visits, stored, &side[i]) &&
                        side[i].bound <= -ldexp(1, FAR);
         if (!found[0] && !found[1])
             return false;
@@ -277,23 +281,21 @@ static bool unmasked(struct lower *l, ir_val v, const struct lower_span *at, uin
         return true;
     }
     if (ir_kind(l->m, op) == IR_CONVERT) {
-        bool any = unmasked(l, ir_operand(l->m, op, 0), at, depth - 1, stored, out);
+        bool any = unmasked(l, ir_operand(l->m, op, 0), at, visits, stored, out);
         out->exact = any && out->exact && isinf(out->bound);
         return any;
     }
-    return operand_span(l, op, at, moved) && unmasked(l, ir_operand(l->m, op, 0), moved, depth - 1, stored, out);
+    return operand_span(l, op, at, moved) && unmasked(l, ir_operand(l->m, op, 0), moved, visits, stored, out);
 }
 
 bool lower_unmasked(struct lower *l, ir_val v, const struct lower_span *at, struct lower_mask *out) {
-    return unmasked(l, v, at, SPAN_DEPTH, false, out) && !kir_is_const(l->k, out->possible, &(int64_t){0});
+    uint32_t visits = SPAN_VISITS;
+    return unmasked(l, v, at, &visits, false, out) && !kir_is_const(l->k, out->possible, &(int64_t){0});
 }
 
 /* ---- weights of attention --------------------------------------------------------------------------- */
 
-enum {
-    WEIGHT_VISITS = 256, /* ops: an op that is read twice is visited twice */
-    WEIGHT_LOW = 1000    /* below other scores: its exponential is 0 */
-};
+enum { WEIGHT_LOW = 1000 /* below other scores: its exponential is 0 */ };
 
 /* Whether an op's result has elements of its only operand. */
 static bool moves_elements(enum ir_op_kind kind) {
@@ -324,7 +326,7 @@ static bool is_weight(const struct lower *l, ir_val v, uint32_t *visits) {
     double x;
     if (IR_NONE(op) || fuse_is_constant(l->m, v))
         return number(l, v, &x) && x == 0;
-    if (*visits == 0)
+    if (*visits == 0 || !ir_op_get(l->m, op)->noperands)
         return false;
     --*visits;
     enum ir_op_kind kind = ir_kind(l->m, op);
@@ -345,129 +347,137 @@ static bool is_weight(const struct lower *l, ir_val v, uint32_t *visits) {
 }
 
 bool lower_is_masked_weight(const struct lower *l, ir_val v) {
-    uint32_t visits = WEIGHT_VISITS;
+    uint32_t visits = SPAN_VISITS;
     return !fuse_is_constant(l->m, v) && is_weight(l, v, &visits);
 }
 
 /* ---- uses that a mask ends -------------------------------------------------------------------------- */
 
-enum { USES_OPS = 4096 /* of a block: more are not searched for what reads a value */ };
+enum { USES_OPS = 4096 /* after a value: more are not searched for what reads it */ };
 
 /* Whether some scores are -inf since a mask makes them so: *possible says whether others may be in the span. A maximum that is
    subtracted changes nothing of that, or makes NaN of it. */
-static bool is_low(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth, kir_val *possible) {
+static bool is_low(struct lower *l, ir_val v, const struct lower_span *at, uint32_t *visits, kir_val *possible) {
     ir_op op = ir_val_get(l->m, v)->op;
     struct lower_span moved[IR_MAX_RANK];
     struct lower_mask mask;
-    if (depth == 0 || IR_NONE(op) || fuse_is_constant(l->m, v))
+    if (*visits == 0 || IR_NONE(op) || fuse_is_constant(l->m, v))
         return false;
+    --*visits;
     if (ir_kind(l->m, op) == IR_SUBTRACT)
-        return is_low(l, ir_operand(l->m, op, 0), at, depth - 1, possible);
+        return is_low(l, ir_operand(l->m, op, 0), at, visits, possible);
     if (operand_span(l, op, at, moved))
-        return is_low(l, ir_operand(l->m, op, 0), moved, depth - 1, possible);
-    bool found = unmasked(l, v, at, depth, true, &mask) && mask.exact && isinf(mask.bound);
+        return is_low(l, ir_operand(l->m, op, 0), moved, visits, possible);
+    if (!unmasked(l, v, at, visits, true, &mask) || !mask.exact || !isinf(mask.bound))
+        return false;
     *possible = mask.possible;
-    return found;
+    return true;
 }
 
 /* Whether elements of v are 0, or NaN, where a mask is: *possible says whether others may be in the span. */
-static bool is_zero(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth, kir_val *possible) {
+static bool is_zero(struct lower *l, ir_val v, const struct lower_span *at, uint32_t *visits, kir_val *possible) {
     ir_op op = ir_val_get(l->m, v)->op;
     struct lower_span moved[IR_MAX_RANK];
     double x;
-    if (depth == 0 || IR_NONE(op) || fuse_is_constant(l->m, v))
+    if (*visits == 0 || IR_NONE(op) || !ir_op_get(l->m, op)->noperands)
         return false;
+    --*visits;
     ir_val first = ir_operand(l->m, op, 0);
     switch (ir_kind(l->m, op)) {
     case IR_EXPONENTIAL:
-        return is_low(l, first, at, depth - 1, possible);
+        return is_low(l, first, at, visits, possible);
     case IR_MULTIPLY:
-        return is_zero(l, first, at, depth - 1, possible) || is_zero(l, ir_operand(l->m, op, 1), at, depth - 1, possible);
+        return is_zero(l, first, at, visits, possible) || is_zero(l, ir_operand(l->m, op, 1), at, visits, possible);
     case IR_NEGATE:
     case IR_DIVIDE:
-        return is_zero(l, first, at, depth - 1, possible);
+        return is_zero(l, first, at, visits, possible);
     case IR_SELECT:
         for (uint32_t i = 1; i <= 2; i++)
             if (number(l, ir_operand(l->m, op, i), &x) && x == 0)
-                return is_zero(l, ir_operand(l->m, op, 3 - i), at, depth - 1, possible);
+                return is_zero(l, ir_operand(l->m, op, 3 - i), at, visits, possible);
         return false;
     default:
-        return operand_span(l, op, at, moved) && is_zero(l, first, moved, depth - 1, possible);
+        return operand_span(l, op, at, moved) && is_zero(l, first, moved, visits, possible);
     }
 }
 
-/* Whether a region reads v. */
-static bool is_captured(const struct ir_module *m, ir_region r, ir_val v) {
-    for (ir_block b = ir_region_get(m, r)->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
-        for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
-            for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
-                if (IR_SAME(ir_operand(m, op, i), v))
+/* Whether a region of the op may read v; `ops`: how many may still be looked at. */
+static bool is_captured(const struct ir_module *m, ir_op of, ir_val v, uint32_t *ops) {
+    for (uint32_t r = 0; r < ir_op_get(m, of)->nregions; r++)
+        for (ir_block b = ir_region_get(m, ir_op_region(m, of, r))->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
+            for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+                for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
+                    if (IR_SAME(ir_operand(m, op, i), v))
+                        return true;
+                if (*ops == 0)
                     return true;
-            for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
-                if (is_captured(m, ir_op_region(m, op, i), v))
+                --*ops;
+                if (is_captured(m, op, v, ops))
                     return true;
-        }
+            }
     return false;
 }
 
-static bool masked_uses(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth, kir_val *possible);
+static bool masked_uses(struct lower *l, ir_val v, const struct lower_span *at, uint32_t *visits, kir_val *possible);
 
 /* Whether it does not matter what operand i of an op is where a mask is, if it is finite: something very low is added to it, or
    another value selected instead, or it is multiplied by a weight that is 0. */
-static bool is_masked_use(struct lower *l, ir_op op, uint32_t i, const struct lower_span *at, uint32_t depth,
-                             kir_val *possible) {
+static bool is_masked_use(struct lower *l, ir_op op, uint32_t i, const struct lower_span *at, uint32_t *visits,
+                          kir_val *possible) {
     enum ir_op_kind kind = ir_kind(l->m, op);
     struct lower_span moved[IR_MAX_RANK];
     struct lower_mask mask;
     if (ir_op_get(l->m, op)->nresults != 1)
         return false;
     ir_val r = ir_result(l->m, op, 0);
-    if ((kind == IR_ADD || kind == IR_SELECT) && unmasked(l, r, at, depth, true, &mask)) {
+    if ((kind == IR_ADD || kind == IR_SELECT) && unmasked(l, r, at, visits, true, &mask)) {
         *possible = mask.possible;
         return true;
     }
     switch (kind) {
     case IR_MULTIPLY:
-        return is_zero(l, ir_operand(l->m, op, 1 - i), at, depth, possible) || masked_uses(l, r, at, depth, possible);
+        return is_zero(l, ir_operand(l->m, op, 1 - i), at, visits, possible) || masked_uses(l, r, at, visits, possible);
     case IR_ADD:
     case IR_SUBTRACT:
     case IR_NEGATE:
     case IR_CONVERT:
-        return masked_uses(l, r, at, depth, possible);
+        return masked_uses(l, r, at, visits, possible);
     case IR_DIVIDE:
-        return i == 0 && masked_uses(l, r, at, depth, possible);
+        return i == 0 && masked_uses(l, r, at, visits, possible);
     case IR_SELECT:
-        return i != 0 && masked_uses(l, r, at, depth, possible);
+        return i != 0 && masked_uses(l, r, at, visits, possible);
     case IR_RESHAPE:
         return reshaped_span(l, ir_val_type(l->m, ir_operand(l->m, op, 0)), at, ir_val_type(l->m, r), moved) &&
-               masked_uses(l, r, moved, depth, possible);
+               masked_uses(l, r, moved, visits, possible);
     default:
         return false;
     }
 }
 
-static bool masked_uses(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth, kir_val *possible) {
+static bool masked_uses(struct lower *l, ir_val v, const struct lower_span *at, uint32_t *visits, kir_val *possible) {
     const struct ir_module *m = l->m;
-    uint32_t ops = 0;
+    uint32_t ops = USES_OPS;
     kir_val any = {0}, one;
-    for (ir_op op = ir_block_get(m, l->block)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
-        for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
-            if (is_captured(m, ir_op_region(m, op, i), v))
-                return false;
+    if (*visits == 0)
+        return false;
+    --*visits;
+    for (ir_op op = ir_op_get(m, ir_val_get(m, v)->op)->next; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        if (ops == 0 || is_captured(m, op, v, &ops))
+            return false;
+        ops -= ops != 0;
         for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++) {
             if (!IR_SAME(ir_operand(m, op, i), v))
                 continue;
-            if (depth == 0 || !is_masked_use(l, op, i, at, depth - 1, &one))
+            if (!is_masked_use(l, op, i, at, visits, &one))
                 return false;
             any = any.i ? kir_op2(l->k, KIR_OR, 0, any, one) : one;
         }
-        if (++ops == USES_OPS)
-            return false;
     }
     *possible = any;
     return any.i != 0;
 }
 
 bool lower_masked_uses(struct lower *l, ir_val v, const struct lower_span *at, kir_val *possible) {
-    return masked_uses(l, v, at, SPAN_DEPTH, possible) && !kir_is_const(l->k, *possible, &(int64_t){0});
+    uint32_t visits = SPAN_VISITS;
+    return masked_uses(l, v, at, &visits, possible) && !kir_is_const(l->k, *possible, &(int64_t){0});
 }

@@ -152,4 +152,21 @@ for cpu in x86-64-v3 x86-64-v4; do
     [ "$((100 * n))" -lt "$((85 * all))" ] && pass || fail "$cpu: $n of $all multiply-adds"
     [ "$(cat "%d.$cpu")" -ge "$all" ] && pass || fail "$cpu: what a result is computed from is left out"
 done
+
+# What multiplies a product is searched for a mask in bounded time, also where each value is read twice.
+t='tensor<2x64x64xf32>'
+{
+    echo "func.func @main(%q: $t, %k: $t, %w: $t) -> $t {"
+    echo "  %x = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : ($t, $t) -> $t"
+    echo "  %0 = stablehlo.tanh %w : $t"
+    i=0
+    while [ $i -lt 40 ]; do
+        echo "  %$((i + 1)) = stablehlo.multiply %$i, %$i : $t"
+        i=$((i + 1))
+    done
+    echo "  %r = stablehlo.multiply %x, %40 : $t"
+    echo "  return %r : $t"
+    echo '}'
+} >chain.mlir
+exits 0 run chain.mlir --input random:5 --compare reference --tolerance 1e-5
 finish
