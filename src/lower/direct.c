@@ -1,8 +1,8 @@
 /* Direct convolution: a register tile of output pixels by vectors of output features, without im2col.
  *
  * The input is read in place where windows never leave it. Else a prologue copies it once into an image with the padding around
- * it, so that no product needs a guard: rows of positions by channels, or where the input's channels are planes (NCHW), of
- * channels by positions. Within a tile the factors of all pixels are then a constant distance apart. Weights are packed in
+ * it, so that no product needs a guard: rows of positions by channels, which it transposes where the input's channels are planes
+ * (NCHW); of few channels, which make no square to transpose, of channels by positions. Within a tile the factors of all pixels are then a constant distance apart. Weights are packed in
  * panels of as many features as a tile has lanes (pack.c). After Georganas et al., "Anatomy of High-Performance Deep Learning
  * Convolutions on SIMD Architectures", SC 2018.
  *
@@ -45,7 +45,8 @@ struct direct {
     int64_t tail;                /* of which the last has so many pixels; 0: as many, some of which another tile has, too */
     int64_t units;               /* tiles of a block */
     int64_t parts;               /* vectors of a panel that have registers of their own; 1 = a VECTOR loop has all */
-    bool in_place, planar;       /* the operand itself is read; the image has rows of channels by positions */
+    bool in_place, planar;       /* the operand itself is read; the image has rows of channels by positions, */
+    bool transposed;             /* or rows of positions by channels, which are planes of the operand */
     struct contract_input operand;
     struct contract_steps steps; /* of what is read: the operand or the image */
     uint32_t image;              /* the buffer */
@@ -78,14 +79,16 @@ static void find_input(struct direct *d) {
     const struct conv *v = d->v;
     const struct contract_steps *s = &d->operand.steps;
     uint32_t last = v->n - 1;
+    int64_t channels = v->channels * v->groups;
     contract_find_input(d->c, &d->operand);
     d->in_place = d->operand.plain;
     for (uint32_t i = 0; i < v->n; i++) {
         const struct conv_dim *x = &v->dim[i];
         d->in_place = d->in_place && x->base == 1 && x->low <= 0 && x->image - x->low <= x->size;
     }
-    d->planar =
-        d->operand.linear && v->dim[last].base == 1 && s->channel != 1 && s->position[last] == 1 && v->channels * v->groups > 1;
+    bool planes = d->operand.linear && v->dim[last].base == 1 && s->channel != 1 && s->position[last] == 1 && channels > 1;
+    d->transposed = planes && d->operand.cheap && channels >= contract_vector(d->c);
+    d->planar = planes && !d->transposed;
 }
 
 /* The shape of the image. False if it is too large. */
@@ -152,14 +155,23 @@ static void write_row(struct direct *d, struct row *r, int64_t from, int64_t cou
             return;
         }
     }
-    outer = kir_loop(l->k, KIR_SERIAL, d->planar ? channels : count, 0);
-    lane = kir_loop(l->k, KIR_VECTOR, d->planar ? count : channels, vector);
-    r->at[last] = lower_add(l, d->planar ? lane : outer, kir_i64(l->k, from));
-    channel = d->planar ? outer : lane;
-    if (!zeros)
-        x = element(d, r->at, r->most, channel, r->batch, &guard);
-    kir_store(l->k, r->buffer, place_of(d, r->at, channel, r->batch), x);
-    lower_close(l, 2);
+    for (int64_t at_once = d->transposed && !zeros ? vector : 1, done = 0; at_once; at_once = lower_next_square(at_once)) {
+        int64_t size = (d->planar ? channels : count - done) / at_once * at_once;
+        if (size == 0)
+            continue;
+        outer = lower_mul(l, kir_loop(l->k, KIR_SERIAL, size / at_once, 0), at_once);
+        lane = kir_loop(l->k, KIR_VECTOR, d->planar ? count : channels, vector);
+        for (int64_t i = 0; i < at_once; i++) {
+            kir_val here = lower_add(l, outer, kir_i64(l->k, done + i));
+            r->at[last] = lower_add(l, d->planar ? lane : here, kir_i64(l->k, from));
+            channel = d->planar ? here : lane;
+            if (!zeros)
+                x = element(d, r->at, r->most, channel, r->batch, &guard);
+            kir_store(l->k, r->buffer, place_of(d, r->at, channel, r->batch), x);
+        }
+        lower_close(l, 2);
+        done += size;
+    }
 }
 
 static bool is_true(const struct kir *k, kir_val guard) {

@@ -234,7 +234,7 @@ uint32_t lower_temp(struct lower *l, uint32_t temp, enum kir_role role) {
     return kir_param(l->k, role, l->all->temps.v[temp].dtype, l->all->temps.v[temp].count);
 }
 
-static kir_val load_part(struct lower *l, uint32_t buffer, kir_val at) {
+kir_val lower_load_guarded(struct lower *l, uint32_t buffer, kir_val at) {
     if (!l->guard.i)
         return kir_load(l->k, buffer, at);
     enum kir_type t = kir_type_of(l->k->buffers.v[buffer].dtype);
@@ -277,9 +277,9 @@ struct elem lower_load(struct lower *l, ir_val v, const struct index *at) {
     uint32_t buffer = lower_param(l, v, KIR_IN);
     kir_val i = lower_linear(l, t->dims, t->rank, at);
     if (!lower_is_complex(t->dtype))
-        return (struct elem){load_part(l, buffer, i), {0}};
+        return (struct elem){lower_load_guarded(l, buffer, i), {0}};
     i = lower_mul(l, i, 2);
-    return (struct elem){load_part(l, buffer, i), load_part(l, buffer, lower_add(l, i, kir_i64(l->k, 1)))};
+    return (struct elem){lower_load_guarded(l, buffer, i), lower_load_guarded(l, buffer, lower_add(l, i, kir_i64(l->k, 1)))};
 }
 
 static void store_part(struct lower *l, uint32_t buffer, kir_val at, kir_val v) {
@@ -519,6 +519,10 @@ uint32_t lower_lanes(const struct lower *l, uint32_t bytes, uint32_t registers) 
         return l->target->block_threads;
     uint32_t lanes = l->target->vector_bytes / bytes * registers;
     return lanes ? lanes : 1;
+}
+
+int64_t lower_next_square(int64_t at_once) {
+    return at_once > 4 ? 4 : at_once > 1 ? 1 : 0;
 }
 
 uint32_t lower_bytes(const struct lower *l) {

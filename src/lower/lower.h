@@ -44,7 +44,7 @@ struct lower_temp {
     int64_t count;
 };
 
-enum { LOWER_KERNELS = 3 };
+enum { LOWER_KERNELS = 4 }; /* a convolution that packs its weights, and copies and transforms its input */
 struct lowered {
     struct lowered_kernel kernels[LOWER_KERNELS]; /* in reverse order of execution */
     struct {
@@ -126,6 +126,8 @@ void lower_define(struct lower *l, ir_val v, const struct index *at, struct elem
 bool lower_goes_past_caches(const struct lower *l, ir_val v);
 /* Loads an element of a value in memory. */
 struct elem lower_load(struct lower *l, ir_val v, const struct index *at);
+/* Element `at` of a buffer; 0, without a load, where the guard does not hold. */
+kir_val lower_load_guarded(struct lower *l, uint32_t buffer, kir_val at);
 /* Stores an element of an output. */
 void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e);
 /* Computes and stores all outputs at an index of the domain. */
@@ -199,6 +201,10 @@ void lower_project_index(struct lower *l, const struct ir_type_data *t, const in
 
 /* Lanes that fill `registers` vector registers with elements of `bytes` bytes; on GPUs those of a thread block. */
 uint32_t lower_lanes(const struct lower *l, uint32_t bytes, uint32_t registers);
+/* Lanes of strided loads of adjacent elements, as many as there are lanes or four, are squares of memory, which the code
+   generator transposes in registers (codegen/emit_transpose.c). How many are loaded at once of what is left after `at_once`:
+   four, then one, then 0. */
+int64_t lower_next_square(int64_t at_once);
 /* Bytes of the largest element that the kernel stores, at least 4. */
 uint32_t lower_bytes(const struct lower *l);
 

@@ -117,7 +117,7 @@ static void store_squares(struct lower *l, const struct transposed *t, struct in
                           kir_val row, kir_val count) {
     int64_t square = (int64_t)lower_lanes(l, lower_bytes(l), 1), code = (int64_t)l->kernel->nops + l->kernel->code_size_cost;
     square = square * 4 == l->target->vector_bytes ? square : 1;
-    for (int64_t at_once = square; at_once > 0; at_once = at_once > 4 ? 4 : at_once > 1 ? 1 : 0) {
+    for (int64_t at_once = square; at_once; at_once = lower_next_square(at_once)) {
         int64_t known;
         kir_val n = lower_div(l, count, at_once);
         if ((at_once > 1 && at_once * code > TRANSPOSE_SQUARE) || (kir_is_const(l->k, n, &known) && known == 0))

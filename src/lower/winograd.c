@@ -5,7 +5,7 @@
  *   Y = Aᵀ [ (G g Gᵀ) ⊙ (Bᵀ d B) ] A        g: a window's weights, d: elements of the input, both of one channel
  *
  * A prologue transforms the weights, once where they do not change. The input is transformed where it is used, or by a prologue
- * where several blocks use it. An element of both has 16 points. Then a register tile of tiles of the input by vectors of
+ * where several blocks use it; in vectors of channels, so that an input whose channels are planes (NCHW) is copied before. An element of both has 16 points. Then a register tile of tiles of the input by vectors of
  * features sums the products over the channels, point by point, and adds the sums of each point to the results that need it.
  *
  * The transforms subtract elements from each other, so that a sum that should be infinite is NaN. The points that a result
@@ -19,6 +19,8 @@ enum {
     POINTS = 16,             /* 4 by 4 */
     RESULTS = 2,             /* of a tile, along either dimension */
     WINOGRAD_TRANSFORM = 40, /* cycles for a vector of a tile: transforms, and what they load and store */
+    WINOGRAD_COPY = 8,       /* cycles for a vector of the input that is copied */
+    WINOGRAD_POSITIONS = TORTURED(TORTURE_PART, 64), /* of a task that copies */
     WINOGRAD_STREAM = 4,     /* bytes a cycle that come from memory to a core */
     WINOGRAD_SPARE = 16,     /* of as many registers the tile leaves one to constants of the code around its loop */
     WINOGRAD_DEPTH = 128,    /* channels of a slab, at most: a result is loaded and stored once for so many products */
@@ -34,6 +36,8 @@ struct winograd {
     int64_t unit_block, panel_block; /* of an iteration of the grid */
     int64_t chunk;                   /* channels of a tile that are together: those of a cache line, or all */
     bool in_block;                   /* the input is transformed group by group, else by a prologue */
+    bool is_copied, in_squares;      /* the input is copied, some positions at once */
+    uint32_t copy_temp, copy;        /* to [batch][row][column][channel]: the temporary, the buffer of the kernel being built */
     uint32_t weights, input;         /* [panel][point][channel][lane]; [unit][point][chunk][tile][channel in the chunk] */
     int64_t slab;                    /* chunks whose products are added to the results at once */
     int64_t group;                   /* units that use a point's weights one after the other */
@@ -66,6 +70,10 @@ static bool applies(const struct winograd *w) {
     return v->batches > 0 && v->channels > 0;
 }
 
+static int64_t elements_of_input(const struct winograd *w) {
+    return w->v->batches * w->v->dim[0].size * w->v->dim[1].size * w->v->channels;
+}
+
 /* Whether that takes less time than the products by the definition: weights come from memory, others' products from caches.
    Weights that change are packed in each run, so that they are also stored. */
 static bool pays(const struct winograd *w) {
@@ -79,6 +87,8 @@ static bool pays(const struct winograd *w) {
     double transforms = (double)w->count * ((double)v->channels + (double)v->features) / vector * WINOGRAD_TRANSFORM;
     if (changes)
         transforms += pairs / vector * WINOGRAD_TRANSFORM;
+    if (w->is_copied)
+        transforms += (double)elements_of_input(w) / vector * WINOGRAD_COPY;
     return 9 * pairs * pixels >= DIRECT_WORK && v->features >= contract_vector(w->c) / 2 &&
            (TORTURE || (v->channels >= contract_vector(w->c) && points + transforms < 0.8 * direct));
 }
@@ -117,10 +127,12 @@ static bool find(struct winograd *w) {
     w->columns = ceil_div(v->dim[1].out, RESULTS);
     w->count = v->batches * w->rows * w->columns;
     double most = (double)v->channels * ((double)v->features + (double)w->count) * WINOGRAD_ROOM;
-    if (most > (double)(INT64_MAX / 8) || !pays(w))
+    if (most > (double)(INT64_MAX / 8))
         return false;
     contract_find_input(w->c, &input);
-    if (!input.cheap || (input.steps.channel != 1 && v->channels > 1))
+    w->in_squares = input.cheap;
+    w->is_copied = !input.cheap || (input.steps.channel != 1 && v->channels > 1);
+    if (!pays(w))
         return false;
     find_tile(w);
     int64_t line = c->l->target->line_bytes / 4;
@@ -211,6 +223,69 @@ static void pack_weights(struct winograd *w) {
     w->weights = lower_temp(c->l, temp, KIR_IN);
 }
 
+static kir_val copy_place(const struct winograd *w, const kir_val *at, kir_val channel) {
+    const struct conv *v = w->v;
+    struct lower *l = w->c->l;
+    kir_val row = lower_add(l, lower_mul(l, at[0], v->dim[0].size), at[1]);
+    kir_val position = lower_add(l, lower_mul(l, row, v->dim[1].size), at[2]);
+    return lower_add(l, lower_mul(l, position, v->channels), channel);
+}
+
+/* The input's element at an image, row and column, and a channel, from the copy or the operand. */
+static kir_val input_element(const struct winograd *w, const kir_val *at, kir_val channel, bool from_copy) {
+    const struct conv *v = w->v;
+    struct index index = {.n = 4};
+    if (from_copy)
+        return lower_load_guarded(w->c->l, w->copy, copy_place(w, at, channel));
+    index.at[v->in_batch] = at[0];
+    index.at[v->dim[0].in] = at[1];
+    index.at[v->dim[1].in] = at[2];
+    index.at[v->in_feature] = channel;
+    return contract_input(w->c, &index);
+}
+
+/* Copies `count` positions of an image from `first` on, in squares, which the code generator transposes. */
+static void copy_positions(struct winograd *w, uint32_t to, kir_val image, kir_val first, kir_val count) {
+    const struct conv *v = w->v;
+    struct lower *l = w->c->l;
+    kir_val at[3] = {image};
+    for (int64_t at_once = w->in_squares ? contract_vector(w->c) : 1; at_once; at_once = lower_next_square(at_once)) {
+        kir_val n = lower_div(l, count, at_once), i = lower_mul(l, kir_loop_to(l->k, KIR_SERIAL, n, 0), at_once);
+        kir_val channel = kir_loop(l->k, KIR_VECTOR, v->channels, (uint32_t)contract_vector(w->c));
+        for (int64_t j = 0; j < at_once; j++) {
+            kir_val position = lower_add(l, lower_add(l, first, i), kir_i64(l->k, j));
+            lower_unflatten(l, position, (const int64_t[]){v->dim[0].size, v->dim[1].size}, 2, at + 1);
+            kir_store(l->k, to, copy_place(w, at, channel), input_element(w, at, channel, false));
+        }
+        lower_close(l, 2);
+        first = lower_add(l, first, lower_mul(l, n, at_once));
+        count = lower_rem(l, count, at_once);
+    }
+}
+
+/* Copies the input by a prologue; an iteration writes some positions of an image. Prologues run in the reverse of the order in
+   which they are built. */
+static void copy_input(struct winograd *w) {
+    struct contraction *c = w->c;
+    struct contract_kernel prologue;
+    int64_t positions = w->v->dim[0].size * w->v->dim[1].size;
+    int64_t dims[] = {w->v->batches, ceil_div(positions, WINOGRAD_POSITIONS)};
+    kir_val at[2];
+    contract_prologue_begin(c, &prologue);
+    uint32_t to = lower_temp(c->l, w->copy_temp, KIR_OUT);
+    lower_grid_nd(c->l, dims, 2, at);
+    kir_val first = lower_mul(c->l, at[1], WINOGRAD_POSITIONS);
+    copy_positions(w, to, at[0], first, lower_extent(c->l, first, WINOGRAD_POSITIONS, positions));
+    kir_close(c->l->k);
+    contract_prologue_end(c, &prologue);
+}
+
+/* Makes the copy a parameter of the kernel that transforms the input. */
+static void read_copy(struct winograd *w) {
+    if (w->is_copied)
+        w->copy = lower_temp(w->c->l, w->copy_temp, KIR_IN);
+}
+
 /* The 4×4 elements of a tile, in vectors of channels, transformed; `inside`: all of them exist, else guard[dimension][i] says
    whether those of row or column i do. */
 static void transform_tile(struct winograd *w, uint32_t to, kir_val place, kir_val batch, kir_val position[2][4],
@@ -219,16 +294,13 @@ static void transform_tile(struct winograd *w, uint32_t to, kir_val place, kir_v
     struct lower *l = w->c->l;
     kir_val x[POINTS], chunk = kir_loop(l->k, KIR_SERIAL, v->channels / w->chunk, 0);
     kir_val lane = kir_loop(l->k, KIR_VECTOR, w->chunk, (uint32_t)contract_vector(w->c));
-    struct index at = {.n = 4};
-    at.at[v->in_batch] = batch;
-    at.at[v->in_feature] = lower_add(l, lower_mul(l, chunk, w->chunk), lane);
+    kir_val channel = lower_add(l, lower_mul(l, chunk, w->chunk), lane);
     place = lower_add(l, place, lower_mul(l, chunk, w->tile * w->chunk));
     for (int i = 0; i < POINTS; i++) {
-        at.at[v->dim[0].in] = position[0][i / 4];
-        at.at[v->dim[1].in] = position[1][i % 4];
+        kir_val at[] = {batch, position[0][i / 4], position[1][i % 4]};
         if (!inside)
             l->guard = both(l, guard[0][i / 4], guard[1][i % 4]);
-        x[i] = contract_input(w->c, &at);
+        x[i] = input_element(w, at, channel, w->is_copied);
         if (!inside)
             x[i] = kir_select(l->k, l->guard, x[i], kir_float(l->k, KIR_F32, 0));
         l->guard = (kir_val){0};
@@ -274,6 +346,7 @@ static void pack_input(struct winograd *w) {
     uint32_t temp = lower_new_temp(c->l, IR_F32_T, w->units * POINTS * w->tile * w->v->channels);
     contract_prologue_begin(c, &prologue);
     uint32_t to = lower_temp(c->l, temp, KIR_OUT);
+    read_copy(w);
     kir_val unit = lower_grid(c->l, w->units);
     pack_unit(w, to, unit, unit);
     kir_close(c->l->k);
@@ -425,10 +498,16 @@ bool contract_winograd(struct contraction *c) {
     if (!find(&w))
         return false;
     pack_weights(&w);
-    if (w.in_block)
+    if (w.is_copied)
+        w.copy_temp = lower_new_temp(l, IR_F32_T, elements_of_input(&w));
+    if (w.in_block) {
+        read_copy(&w);
         w.input = kir_scratch(l->k, IR_F32_T, w.group * POINTS * w.tile * w.v->channels);
-    else
+    } else {
         pack_input(&w);
+    }
+    if (w.is_copied)
+        copy_input(&w);
     lower_grid_nd(l, (const int64_t[]){ceil_div(w.panels, w.panel_block), ceil_div(w.units, w.unit_block)}, 2, at);
     kir_val panel0 = lower_mul(l, at[0], w.panel_block), unit0 = lower_mul(l, at[1], w.unit_block);
     kir_val units = lower_extent(l, unit0, w.unit_block, w.units);

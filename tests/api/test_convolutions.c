@@ -303,8 +303,8 @@ static void random_convolutions(void **unused) {
 }
 
 /* Windows of 3x3 with a stride of 1: images of odd and even sizes, which fill units or not, long sums, channels that do not
-   fill cache lines, features that do not fill panels; constant weights, and others, whose features are not contiguous; inputs
-   that are computed. */
+   fill cache lines, features that do not fill panels; constant weights, and others, whose features are not contiguous, or
+   whose images have channels first; inputs that are computed. */
 static void few_multiplications(void **unused) {
     static const int64_t shapes[][6] = {/* batch, channels, features, rows, columns, padding */
                                         {1, 32, 32, 16, 16, 1}, {2, 17, 24, 13, 11, 1}, {1, 144, 40, 12, 9, 2},
@@ -313,8 +313,8 @@ static void few_multiplications(void **unused) {
     hilo_client *client[4] = {NULL};
     (void)unused;
     create_clients(client);
-    for (int i = 0; i < 2 * (int)(sizeof shapes / sizeof *shapes); i++) {
-        const int64_t *s = shapes[i / 2];
+    for (int i = 0; i < 3 * (int)(sizeof shapes / sizeof *shapes); i++) {
+        const int64_t *s = shapes[i / 3];
         struct convolution v = {.n = 2,
                                 .batch = s[0],
                                 .channels = s[1],
@@ -322,11 +322,14 @@ static void few_multiplications(void **unused) {
                                 .groups = 1,
                                 .type = "f32",
                                 .dtype = HILO_F32,
-                                .constant = i % 2 == 0,
-                                .residual = i % 2 && s[1] == s[2] && s[5] == 1,
+                                .constant = i % 3 == 0,
+                                .residual = i % 3 && s[1] == s[2] && s[5] == 1,
                                 .place = {{0, 3, 1, 2}, {2, 3, 0, 1}, {0, 3, 1, 2}}};
         if (!v.constant)
             memcpy(v.place[1], (const int[]){1, 0, 2, 3}, 4 * sizeof(int));
+        if (i % 3 == 2)
+            for (int k = 0; k < 4; k++)
+                v.place[0][k] = v.place[2][k] = k;
         for (int d = 0; d < 2; d++) {
             v.dim[d].in = s[3 + d];
             v.dim[d].window = 3;
@@ -334,9 +337,9 @@ static void few_multiplications(void **unused) {
             v.dim[d].low = s[5];
             v.dim[d].high = s[5] - (v.residual ? 0 : d);
             v.dim[d].out = v.dim[d].in + v.dim[d].low + v.dim[d].high - 2;
-            v.dim[d].reverse = i / 2 == d;
+            v.dim[d].reverse = i / 3 == d;
         }
-        compare(client, &v, i, i / 2 % 3 * 500);
+        compare(client, &v, i, i / 3 % 3 * 500);
     }
     for (int t = 1; t < 4; t++)
         hilo_client_release(client[t]);
