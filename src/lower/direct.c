@@ -1,10 +1,10 @@
 /* Direct convolution: a register tile of output pixels by vectors of output features, without im2col.
  *
- * The input is read in place where windows never leave it. Else a prologue copies it once into an image with the padding around
- * it, so that no product needs a guard: rows of positions by channels, which it transposes where the input's channels are planes
- * (NCHW); of few channels, which make no square to transpose, of channels by positions. Within a tile the factors of all pixels are then a constant distance apart. Weights are packed in
- * panels of as many features as a tile has lanes (pack.c). After Georganas et al., "Anatomy of High-Performance Deep Learning
- * Convolutions on SIMD Architectures", SC 2018.
+ * The input is read in place where windows never leave it. Else a prologue copies it once into an image with the padding
+ * around it, so that no product needs a guard: rows of positions by channels, which it transposes where the input's channels
+ * are planes (NCHW); of few channels, which make no square to transpose, of channels by positions. Within a tile the factors
+ * of all pixels are then a constant distance apart. Weights are packed in panels of as many features as a tile has lanes
+ * (pack.c). After Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures", SC 2018.
  *
  * An iteration of the grid takes some panels and some tiles of pixels. Where those are so few that reading the weights from
  * memory takes a good part of the time, it takes the sum in slabs (block.h): all tiles of pixels use a slab of the weights, and

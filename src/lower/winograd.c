@@ -4,9 +4,10 @@
  *
  *   Y = Aᵀ [ (G g Gᵀ) ⊙ (Bᵀ d B) ] A        g: a window's weights, d: elements of the input, both of one channel
  *
- * A prologue transforms the weights, once where they do not change. The input is transformed where it is used, or by a prologue
- * where several blocks use it; in vectors of channels, so that an input whose channels are planes (NCHW) is copied before. An element of both has 16 points. Then a register tile of tiles of the input by vectors of
- * features sums the products over the channels, point by point, and adds the sums of each point to the results that need it.
+ * A prologue transforms the weights, once where they do not change. The input is transformed where it is used, or by a
+ * prologue where several blocks use it; in vectors of channels, so that an input whose channels are planes (NCHW) is copied
+ * before. An element of both has 16 points. Then a register tile of tiles of the input by vectors of features sums the
+ * products over the channels, point by point, and adds the sums of each point to the results that need it.
  *
  * The transforms subtract elements from each other, so that a sum that should be infinite is NaN. The points that a result
  * depends on are computed from none but its own elements; so where a result is finite, those elements were. Where one is not,
