@@ -272,15 +272,71 @@ static void free_build(void *build) {
 }
 
 
-/* Makes the program one for little memory, if it is to be. */
+/* An attempt to make a program one for little memory. */
+struct fitting {
+    struct remat r;
+    struct opt o;
+    struct ir_module *copy; /* that an attempt is made with */
+    struct diag_list d;     /* of such */
+};
+
+static void end_fitting(void *fitting) {
+    struct fitting *f = fitting;
+    remat_free(&f->r);
+    opt_free(&f->o);
+    ir_module_free(f->copy);
+    diag_clear(&f->d);
+    f->copy = NULL;
+}
+
+/* Computes values of more than `most` bytes part by part, if it is not 0, and what is cheap again, until it fits. */
+static hilo_status fit_module(const struct compile *c, struct fitting *f, const struct build *b, struct ir_module *m, ir_op entry,
+                              size_t most, struct diag_list *d) {
+    f->r = (struct remat){.m = m, .entry = entry, .like = b, .limit = c->o->memory_limit, .least = SIZE_MAX, .d = d};
+    arena_init(&f->r.arena, c->d->al, c->exe->arena.recover);
+    if (most) {
+        opt_init(&f->o, m, d);
+        f->o.options.passes = "strip-mine,cse";
+        f->o.options.strip_bytes = most;
+        f->o.options.entry = entry;
+        HILO_TRY(opt_run(&f->o));
+        m->arena.recover = c->exe->arena.recover;
+    }
+    return remat_fit(&f->r);
+}
+
+/* What the program would need at the least then, as far as that is more than the limit; it is left as it is. */
+static size_t would_need(const struct compile *c, struct fitting *f, const struct build *b, ir_op entry, size_t most) {
+    f->copy = ir_module_clone(b->m, c->d->al, c->exe->arena.recover);
+    size_t need = SIZE_MAX;
+    if (f->copy) {
+        fit_module(c, f, b, f->copy, entry, most, &f->d);
+        need = f->r.least;
+    }
+    end_fitting(f);
+    return need;
+}
+
+/* Makes the program one for little memory, if it is to be. Parts are as large as that allows: the smaller they are, the more
+   time they take. */
 static hilo_status fit(const struct compile *c, struct build *b, ir_op entry) {
-    if (!c->o->memory_limit)
+    enum { FIT_PARTS = 4, FIT_LEAST = TORTURED(16, 1 << 14) }; /* values are large by 0 or the limit over powers, at least */
+    size_t limit = c->o->memory_limit, best = 0;
+    if (!limit)
         return HILO_OK;
-    struct remat *r = ARENA_NEW(&c->exe->arena, struct remat);
-    *r = (struct remat){.m = b->m, .entry = entry, .like = b, .limit = c->o->memory_limit, .d = c->d};
-    arena_init(&r->arena, c->d->al, c->exe->arena.recover);
-    rt_executable_keep(c->exe, r, remat_free);
-    return remat_fit(r);
+    struct fitting *f = ARENA_NEW(&c->exe->arena, struct fitting);
+    opt_init(&f->o, b->m, c->d);
+    diag_init(&f->d, c->d->al);
+    rt_executable_keep(c->exe, f, end_fitting);
+    size_t least = would_need(c, f, b, entry, 0);
+    for (size_t most = limit / FIT_PARTS; least > limit && most >= FIT_LEAST; most /= FIT_PARTS) {
+        size_t need = would_need(c, f, b, entry, most);
+        if (need < least) {
+            least = need;
+            best = most;
+        }
+    }
+    return fit_module(c, f, b, b->m, entry, best, c->d);
 }
 
 /* The machine that kernels are for; threads: see target_expect_threads. */

@@ -322,11 +322,12 @@ static bool improve(struct remat *r, size_t excess) {
 }
 
 hilo_status remat_fit(struct remat *r) {
-    size_t need = 0, best = SIZE_MAX;
+    size_t need = 0;
+    r->least = SIZE_MAX;
     for (int round = 0, stalls = 0; round < REMAT_ROUNDS && stalls < REMAT_STALLS; round++) {
         HILO_TRY(try_plan(r, &need));
-        stalls = need < best ? 0 : stalls + 1;
-        best = need < best ? need : best;
+        stalls = need < r->least ? 0 : stalls + 1;
+        r->least = need < r->least ? need : r->least;
         bool more = need > r->limit && improve(r, need - r->limit);
         end_round(r);
         if (need <= r->limit)
@@ -335,7 +336,7 @@ hilo_status remat_fit(struct remat *r) {
             break;
     }
     return diag_error(r->d, HILO_RESOURCE_EXHAUSTED,
-                      "the program needs %zu bytes for results and what is between, more than the limit of %zu, though what is "
-                      "cheap is computed again where that helps; its arguments are not counted",
-                      best, r->limit);
+                      "the program needs %zu bytes for results and what is between, more than the limit of %zu, though large "
+                      "values are computed part by part, and cheap ones again, where that helps; its arguments are not counted",
+                      r->least, r->limit);
 }

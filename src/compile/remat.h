@@ -9,6 +9,7 @@ struct remat {
     ir_op entry;
     const struct build *like; /* how its plan will be made */
     size_t limit;             /* bytes, as plan_needs counts them */
+    size_t least;             /* what is needed at the least, known afterwards */
     struct diag_list *d;
     struct arena arena;       /* of a plan on trial, with its recovery point; and what else it has */
     struct ir_module *copy;

@@ -146,6 +146,7 @@ struct opt_options {
     const char *const *disabled;    /* names of rules that are not applied either */
     size_t ndisabled;
     bool batch_invariant;           /* the bits of a row of a product do not depend on the number of rows */
+    size_t strip_bytes;             /* what the pass strip-mine takes for large: more bytes; 0: 1 MB */
     uint64_t rule_limit;            /* applications in all, to bisect for the one that is wrong; opt_init: no limit */
     ir_op entry;                    /* only this function is called from outside; none = every public one */
     const struct opt_partitioner *partitioner; /* or NULL */

@@ -1,5 +1,6 @@
 #!/bin/sh
-# --memory-limit: what is cheap is computed again where memory is short; results are the same bits.
+# --memory-limit: what is cheap is computed again where memory is short; results are the same bits. Where that does not do, large
+# values are computed part by part (src/opt/strip_mine.c).
 . "$(dirname "$0")/common.inc"
 
 # Large values that are cheap, wanted at the begin and at the end, with products between that take memory, too.
@@ -98,4 +99,53 @@ for limit in 3000000 4000000 4500000 5500000; do
         says 'the program needs '
     fi
 done
+
+# A training step of attention: weights, of all rows by all columns, are computed again in its second loop.
+rows='tensor<1x512x16xf32>' all='tensor<1x512x512xf32>' each='tensor<1x512xf32>'
+cat >attention.mlir <<END
+func.func @main(%q: $rows, %k: $rows, %v: $rows, %g: $rows) -> ($rows, $rows, $rows, $rows) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %i = stablehlo.iota dim = 1 : tensor<1x512x512xi32>
+  %j = stablehlo.iota dim = 2 : tensor<1x512x512xi32>
+  %seen = stablehlo.compare LE, %j, %i : (tensor<1x512x512xi32>, tensor<1x512x512xi32>) -> tensor<1x512x512xi1>
+  %lowest = stablehlo.broadcast_in_dim %least, dims = [] : (tensor<f32>) -> $all
+  %x = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : ($rows, $rows) -> $all
+  %s = stablehlo.select %seen, %x, %lowest : tensor<1x512x512xi1>, $all
+  %m = stablehlo.reduce(%s init: %least) applies stablehlo.maximum across dimensions = [2] : ($all, tensor<f32>) -> $each
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : ($each) -> $all
+  %d = stablehlo.subtract %s, %mb : $all
+  %e = stablehlo.exponential %d : $all
+  %t = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : ($all, tensor<f32>) -> $each
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : ($each) -> $all
+  %p = stablehlo.divide %e, %tb : $all
+  %o = stablehlo.dot_general %p, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : ($all, $rows) -> $rows
+  %h = stablehlo.tanh %o : $rows
+  %do = stablehlo.multiply %h, %g : $rows
+  %dv = stablehlo.dot_general %p, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : ($all, $rows) -> $rows
+  %dp = stablehlo.dot_general %do, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : ($rows, $rows) -> $all
+  %w = stablehlo.multiply %dp, %p : $all
+  %c = stablehlo.reduce(%w init: %zero) applies stablehlo.add across dimensions = [2] : ($all, tensor<f32>) -> $each
+  %cb = stablehlo.broadcast_in_dim %c, dims = [0, 1] : ($each) -> $all
+  %f = stablehlo.subtract %dp, %cb : $all
+  %ds = stablehlo.multiply %f, %p : $all
+  %dq = stablehlo.dot_general %ds, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : ($all, $rows) -> $rows
+  %dk = stablehlo.dot_general %ds, %q, batching_dims = [0] x [0], contracting_dims = [1] x [1] : ($all, $rows) -> $rows
+  return %o, %dv, %dq, %dk : $rows, $rows, $rows, $rows
+}
+END
+exits 0 compile attention.mlir --emit plan
+free=$(block)
+exits 0 compile attention.mlir --emit plan --memory-limit 700000
+[ "$(block)" -lt 700000 ] && [ "$free" -gt 2000000 ] && pass || fail "attention: the block has $(block) bytes, and had $free"
+for level in 0 1 2 3; do
+    exits 0 run attention.mlir -O$level --input random:5 --memory-limit 700000 --compare reference --tolerance 1e-5
+done
+exits 0 run attention.mlir --input random:5 --memory-limit 700000 --backend interpreter --compare reference --tolerance 1e-5
+for threads in 1 3; do
+    exits 0 run attention.mlir --input random:5 --memory-limit 700000 --threads $threads -o $threads.npz
+done
+cmp -s 1.npz 3.npz && pass || fail 'attention in parts: other bits for other threads'
+exits 3 run attention.mlir --input random:5 --memory-limit 100000
+says 'part by part' 'the program needs '
 finish
