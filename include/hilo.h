@@ -312,7 +312,8 @@ typedef struct hilo_compile_options {
                                executable runs here if this processor has the features, and anywhere with INTERPRETER. NULL
                                (default) or "native" = this machine's */
     size_t memory_limit;    /* bytes that a run may take for results and temporaries, without its arguments: cheap values are
-                               recomputed instead of kept until the program fits. 0 (default) = no limit. Ignored for programs
+                               recomputed instead of kept until the program fits; if that does not do, large ones are computed
+                               part by part, which may add sums in another order. 0 (default) = no limit. Ignored for programs
                                that are evaluated */
     const char *machine;    /* file that describes a processor and a GPU (docs/GPU.md): steps are placed on the one or the other
                                so that their expected times and transfers are least. What it places on a GPU runs where the
