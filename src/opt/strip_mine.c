@@ -13,8 +13,8 @@
  * section 3.1: statistics of rows are smaller results, and stored; weights are computed again.
  *
  * Which dimensions belong together is what sharding rules say (sdy_rule.h). A loop can use nothing of its own complete results, so
- * ops have stages: one more than that of a result which is complete only behind a loop. Ops outside of the group have
- * stages, too, and are ordered by them; each loop comes behind the ops of its stage. */
+ * ops have stages: one more than that of a result which is complete only after a loop. Ops outside of the group have
+ * stages, too, and are ordered by them; each loop comes after the ops of its stage. */
 #include "opt/rules.h"
 #include "opt/sdy_rule.h"
 #include "opt/spmd.h"
@@ -57,7 +57,7 @@ struct member {
     const struct sdy_rule *rule; /* NULL: of a constant or iota */
     uint32_t factor;
     bool sums;                   /* over the dimension */
-    bool stored;                 /* the result is needed behind the loop */
+    bool stored;                 /* the result is needed after the loop */
 };
 
 /* Values with a dimension in common, and the ops that compute them. */
@@ -77,7 +77,7 @@ struct group {
         ir_val *v;
         uint32_t n, cap;
     } todo;                /* values that have the dimension, whose ops are still to be looked at */
-    struct opt_map done;   /* what is complete: values, behind their loops */
+    struct opt_map done;   /* what is complete: values, after their loops */
 };
 
 /* ---- the body --------------------------------------------------------------------------------- */
@@ -214,8 +214,9 @@ static void add_member(struct group *g, ir_op op, ir_val v) {
     struct spmd p = {.o = s->r.o, .m = s->m, .a = s->a};
     new.sums = out < 0;
     const struct ir_dtype_info *to = ir_dtype_get(ir_val_type(s->m, ir_result(s->m, op, 0))->dtype);
-    bool is_reducible = f->type == SDY_REDUCTION && spmd_combiner(&p, op) == IR_ADD && (to->cls == IR_FLOAT || to->cls == IR_SINT) &&
-                 (to->bits >= 32 || (x->kind == IR_DOT_GENERAL && to->cls == IR_FLOAT));
+    bool is_wide = to->bits >= 32 || (x->kind == IR_DOT_GENERAL && to->cls == IR_FLOAT); /* or accumulated in f32 */
+    bool is_reducible = f->type == SDY_REDUCTION && spmd_combiner(&p, op) == IR_ADD &&
+                        (to->cls == IR_FLOAT || to->cls == IR_SINT) && is_wide;
     g->fails |= f->size != g->size || (new.sums ? !is_reducible : f->type != SDY_PASS_THROUGH);
     ARENA_PUSH(s->a, &g->members, new);
     opt_sparse_set(&g->index, op.i, g->members.n);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# --memory-limit: what is cheap is computed again where memory is short; results are the same bits. Where that does not do, large
-# values are computed part by part (src/opt/strip_mine.c).
+# --memory-limit: what is cheap is computed again where memory is short; results are the same bits. Where that does not do,
+# large values are computed part by part (src/opt/strip_mine.c).
 . "$(dirname "$0")/common.inc"
 
 # Large values that are cheap, wanted at the begin and at the end, with products between that take memory, too.

@@ -39,7 +39,7 @@ module {
   }
 }
 // -----
-// What depends on results of the loop comes behind it, and large values that are needed there are computed again, from statistics
+// What depends on results of the loop comes after it, and large values that are needed there are computed again, from statistics
 // that were stored. Numbers of rows begin with those of the part, and masks are no results.
 func.func @f(%x: tensor<1024x64xf32>, %w: tensor<64x512xf32>, %u: tensor<1024xf32>) -> (tensor<1024xf32>, tensor<512xf32>) {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
