@@ -19,7 +19,7 @@ _hilo() {
     'run --passes') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
-            dce ' ;;
+            strip-mine dce ' ;;
     'run --dump-dir') files=1 ;;
     'run --backend') words='auto reference interpreter codegen library ' ;;
     'run --target-cpu') ;;
@@ -35,7 +35,7 @@ _hilo() {
     'compile --passes') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
-            dce ' ;;
+            strip-mine dce ' ;;
     'compile --dump-dir') files=1 ;;
     'compile --backend') words='auto reference interpreter codegen library ' ;;
     'compile --target-cpu') ;;
@@ -54,7 +54,7 @@ _hilo() {
     'explain --passes') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
-            dce ' ;;
+            strip-mine dce ' ;;
     'explain --dump-dir') files=1 ;;
     'explain --backend') words='auto reference interpreter codegen library ' ;;
     'explain --target-cpu') ;;
@@ -67,7 +67,7 @@ _hilo() {
     'check --passes') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
-            dce ' ;;
+            strip-mine dce ' ;;
     'check --dump-dir') files=1 ;;
     'check --backend') words='auto reference interpreter codegen library ' ;;
     'check --target-cpu') ;;
@@ -91,7 +91,7 @@ _hilo() {
     'bench --passes') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
-            dce ' ;;
+            strip-mine dce ' ;;
     'bench --dump-dir') files=1 ;;
     'bench --backend') words='auto reference interpreter codegen library ' ;;
     'bench --target-cpu') ;;
@@ -100,11 +100,11 @@ _hilo() {
     'opt --passes') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
-            dce ' ;;
+            strip-mine dce ' ;;
     'opt --stop-after') words='fused inline async collectives combine partition sdy-import 
             sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
             sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
-            dce ' ;;
+            strip-mine dce ' ;;
     'opt --dump') ;;
     'opt --disable-rule') words='add_zero add_zero_float add_negated subtract_zero 
             subtract_same subtract_same_float subtract_negated multiply_one multiply_zero 

@@ -98,7 +98,8 @@ struct cli_compile {
      "the same for a GPU: sm_80, sm_89, sm_90a"}
 #define CLI_MEMORY_OPTION(type, field)                                                                               \
     {"--memory-limit", "BYTES", CLI_NUMBER, offsetof(type, field.memory_limit),                                      \
-     "limit for results and temporaries: cheap values are\nrecomputed instead of stored until the limit is met"}
+     "limit for results and temporaries: cheap values are\nrecomputed instead of stored until the limit is met,\n"     \
+     "and large ones, if need be, computed part by part"}
 #define CLI_BATCH_OPTION(type, field)                                                                                \
     {"--batch-invariant", NULL, CLI_FLAG, offsetof(type, field.batch_invariant),                                     \
      "the bits of a row of a product do not depend on how\nmany rows, up to 16, are computed together"}

@@ -290,8 +290,8 @@ static void end_fitting(void *fitting) {
 }
 
 /* Computes values of more than `most` bytes part by part, if it is not 0, and what is cheap again, until it fits. */
-static hilo_status fit_module(const struct compile *c, struct fitting *f, const struct build *b, struct ir_module *m, ir_op entry,
-                              size_t most, struct diag_list *d) {
+static hilo_status fit_module(const struct compile *c, struct fitting *f, const struct build *b, struct ir_module *m,
+                              ir_op entry, size_t most, struct diag_list *d) {
     f->r = (struct remat){.m = m, .entry = entry, .like = b, .limit = c->o->memory_limit, .least = SIZE_MAX, .d = d};
     arena_init(&f->r.arena, c->d->al, c->exe->arena.recover);
     if (most) {

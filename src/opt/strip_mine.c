@@ -8,13 +8,13 @@
  * example    p = exp(q·kᵀ); o = p·v; t = pᵀ·g  ⇒  while (i < n) { p = exp(q[i]·kᵀ); o[i] = p·v; t += p[i]ᵀ·g[i] }
  *
  * It takes time, since values are computed again and parts are small, so it is no step of the pipeline: programs for limited
- * memory have it (compile/remat.c). The backward pass of attention is then computed without a matrix of all rows by all
- * columns, as in Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness", NeurIPS 2022,
- * section 3.1: statistics of rows are smaller results, and stored; weights are computed again.
+ * memory have it (`fit` in compile/compile.c). The backward pass of attention is then computed without a matrix of all rows
+ * by all columns, as in Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness", NeurIPS
+ * 2022, section 3.1: statistics of rows are smaller results, and stored; weights are computed again.
  *
- * Which dimensions belong together is what sharding rules say (sdy_rule.h). A loop can use nothing of its own complete results, so
- * ops have stages: one more than that of a result which is complete only after a loop. Ops outside of the group have
- * stages, too, and are ordered by them; each loop comes after the ops of its stage. */
+ * Which dimensions belong together is what sharding rules say (sdy_rule.h). A loop can use nothing of its own complete
+ * results, so ops have stages: one more than that of a result which is complete only after a loop. Ops outside of the group
+ * have stages, too, and are ordered by them; each loop comes after the ops of its stage. */
 #include "opt/rules.h"
 #include "opt/sdy_rule.h"
 #include "opt/spmd.h"
