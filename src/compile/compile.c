@@ -300,6 +300,7 @@ static hilo_status fit_module(const struct compile *c, struct fitting *f, const 
         f->o.options.strip_bytes = most;
         f->o.options.entry = entry;
         HILO_TRY(opt_run(&f->o));
+        opt_free(&f->o);
         m->arena.recover = c->exe->arena.recover;
     }
     return remat_fit(&f->r);
