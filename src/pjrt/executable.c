@@ -224,6 +224,7 @@ static hilo_compile_options compile_options(const struct pjrt_executable *x) {
     hilo_compile_options co;
     hilo_compile_options_init(&co);
     co.level = x->options.level;
+    co.memory_limit = (size_t)x->options.memory_limit;
     co.backend = x->options.backend;
     co.dump_dir = *x->options.dump_to ? x->options.dump_to : NULL;
     return co;
@@ -609,7 +610,7 @@ static bool same_options(struct pjrt_client *c, struct str saved, struct str giv
     if (!wrong)
         wrong = pjrt_compile_options_read(given, &c->options, &two, NULL);
     bool same = !wrong && one.level == two.level && one.backend == two.backend && one.npartitions == two.npartitions &&
-                !strcmp(one.unchanged, two.unchanged);
+                one.memory_limit == two.memory_limit && !strcmp(one.unchanged, two.unchanged);
     pjrt_error_free(wrong);
     return same;
 }

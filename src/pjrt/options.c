@@ -105,6 +105,7 @@ static const struct option options[] = {
     {"device",            OPTION_TEXT,    0, 0,                 CLIENT(device),    OF_CLIENT}, /* "cpu", "gpu", "gpu:1" */
     {"framework_state",   OPTION_INT,     0, INT64_MAX,         CLIENT(framework), OF_CLIENT}, /* an address: see pjrt.h */
     {"hilo_level",        OPTION_INT,     0, 3,                 CLIENT(level),     OF_CLIENT | OF_COMPILE},
+    {"hilo_memory_limit", OPTION_INT,     0, INT64_MAX,         CLIENT(memory_limit), OF_CLIENT | OF_COMPILE},
     {"hilo_backend",      OPTION_BACKEND, 0, 0,                 CLIENT(backend),   OF_CLIENT | OF_COMPILE},
     {"hilo_unchanged",    OPTION_RANGES,  0, 0,                 CLIENT(unchanged), OF_COMPILE},
     {"xla_backend_optimization_level", OPTION_INT, 0, 3,        CLIENT(level),     OF_COMPILE | OF_FLAGS},
@@ -441,6 +442,7 @@ struct pjrt_error *pjrt_compile_options_read(struct str bytes, const struct pjrt
         out->level = (int32_t)set.level;
     out->backend = set.backend;
     memcpy(out->dump_to, set.dump_to, sizeof out->dump_to);
+    out->memory_limit = set.memory_limit;
     memcpy(out->unchanged, set.unchanged, sizeof out->unchanged);
     return NULL;
 }

@@ -231,6 +231,7 @@ struct pjrt_client_options {
     int64_t node, nodes; /* the number of this process, of how many */
     int64_t threads;     /* 0 = as many as there are cores */
     int64_t level;       /* of optimisation; default 2 */
+    int64_t memory_limit; /* bytes of results and temporaries of a program; 0 = none */
     hilo_backend backend;
     int64_t framework;   /* address of a struct pjrt_framework, which outlives the client; 0 = there is none */
     char device[PJRT_TEXT]; /* that programs run on; "" = the processor */
@@ -324,6 +325,7 @@ struct pjrt_compile_options {
     int64_t device_ordinal;    /* -1 = not said */
     bool portable;             /* for any device */
     int32_t level;
+    int64_t memory_limit; /* bytes; 0 = none */
     hilo_backend backend;
     char dump_to[PJRT_TEXT]; /* "" = none */
     char unchanged[PJRT_TEXT]; /* parameters that are the same buffers in most runs, "0-147,150"; "" = none */

@@ -238,6 +238,19 @@ check("a lender", all(jnp.from_dlpack(Lender(a)).sum() == 3 for a in (np.ones(3,
 # Errors name the line; options are known or refused.
 lowered = jax.jit(lambda z: z * 2).lower(1.0)
 check("a compile option", near(lowered.compile(compiler_options={"hilo_level": "0"})(1.0), 2))
+
+
+def attention(q, k, v):
+    s = jnp.where(jnp.tri(512, dtype=bool), q @ k.T, -jnp.inf)
+    return (jnp.tanh(jax.nn.softmax(s) @ v) ** 2).sum()
+
+
+# Gradients of attention in less memory than a matrix of its weights.
+rows = [jnp.asarray(np.random.default_rng(i).standard_normal((512, 16)), jnp.float32) for i in range(3)]
+gradients = jax.jit(jax.grad(attention, (0, 1, 2))).lower(*rows)
+limited = gradients.compile(compiler_options={"hilo_memory_limit": "700000"})
+check("a memory limit", limited.memory_analysis().temp_size_in_bytes < 700000 < gradients.compile().memory_analysis().temp_size_in_bytes)
+check("gradients within it", all(np.allclose(a, b, atol=1e-5) for a, b in zip(limited(*rows), gradients.compile()(*rows))))
 check("an unchanged array", near(lowered.compile(compiler_options={"hilo_unchanged": "0"})(1.0), 2))
 try:
     lowered.compile(compiler_options={"no_such_option": "1"})

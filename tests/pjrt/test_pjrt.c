@@ -679,6 +679,8 @@ static void test_compile_options(void **state) {
         {"hilo_level", "0", HILO_OK},          {"hilo_level", "7", HILO_INVALID_ARGUMENT},
         {"hilo_backend", "reference", HILO_OK}, {"xla_whatever", "x", HILO_OK},
         {"no_such_option", "1", HILO_INVALID_ARGUMENT}, {"num_devices", "2", HILO_INVALID_ARGUMENT},
+        {"hilo_memory_limit", "4096", HILO_OK}, {"hilo_memory_limit", "-1", HILO_INVALID_ARGUMENT},
+        {"hilo_memory_limit", "1", HILO_RESOURCE_EXHAUSTED},
         {"hilo_unchanged", "", HILO_OK},        {"hilo_unchanged", "0", HILO_OK},
         {"hilo_unchanged", "0-1", HILO_INVALID_ARGUMENT}, {"hilo_unchanged", "1-0", HILO_INVALID_ARGUMENT},
         {"hilo_unchanged", "0,", HILO_INVALID_ARGUMENT},  {"hilo_unchanged", "0 0", HILO_INVALID_ARGUMENT},
