@@ -271,7 +271,6 @@ static void free_build(void *build) {
     build_free(build);
 }
 
-
 /* An attempt to make a program one for little memory. */
 struct fitting {
     struct remat r;

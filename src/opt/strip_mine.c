@@ -4,7 +4,7 @@
  *            theirs; smaller results are stored part by part, and sums over the dimension are accumulated
  * requires   nothing
  * preserves  nothing
- * cost       linear, for each group of values
+ * cost       linear, for each group of values, up to a bound for all that are tried
  * example    p = exp(q·kᵀ); o = p·v; t = pᵀ·g  ⇒  while (i < n) { p = exp(q[i]·kᵀ); o[i] = p·v; t += p[i]ᵀ·g[i] }
  *
  * It takes time, since values are computed again and parts are small, so it is no step of the pipeline: programs for limited
@@ -23,7 +23,8 @@ enum {
     STRIP_BYTES = 1 << 20,  /* strip_bytes where none is given */
     STRIP_STAGES = 8,       /* of a group, at most */
     STRIP_OPERANDS = 8,     /* of an op */
-    STRIP_STATISTIC = 64    /* ops that a smaller value is computed by from a large one */
+    STRIP_STATISTIC = 64,   /* ops that a smaller value is computed by from a large one */
+    STRIP_WORK = 1 << 20    /* values that are looked at in all, since a value may be in many groups that fail */
 };
 
 struct use {
@@ -49,6 +50,12 @@ struct strip {
     } all;
     struct opt_ids enclosed; /* by value: 1 = a region of an op reads it */
     struct opt_ids tried;    /* by value: 1 = it begins no group */
+    struct opt_ids rule;     /* by op: 1 + the entry of its rule */
+    struct {
+        const struct sdy_rule **v;
+        uint32_t n, cap;
+    } rules;
+    uint32_t work;           /* values that were looked at */
 };
 
 /* An op that is computed part by part. */
@@ -184,6 +191,20 @@ static bool is_splat(const struct strip *s, ir_op op) {
     return ir_kind(s->m, op) == IR_CONSTANT && ir_attr_get(s->m, ir_constant_value(s->m, op))->splat;
 }
 
+/* The rule by which the op is divided; NULL = it is not. */
+static const struct sdy_rule *rule_of(struct strip *s, ir_op op) {
+    uint32_t known = opt_ids_get(&s->rule, op.i);
+    if (known)
+        return s->rules.v[known - 1];
+    const struct sdy_rule *rule = NULL;
+    bool is_known = is_in_body(s, op) && is_divisible(s, op, true) && sdy_rule_of(&s->sdy, op, &rule) == HILO_OK;
+    if (!is_known || (rule && rule->custom))
+        rule = NULL;
+    ARENA_PUSH(s->a, &s->rules, rule);
+    opt_ids_set(&s->rule, op.i, s->rules.n);
+    return rule;
+}
+
 /* The op, whose operand or result v has the dimension, is computed part by part. */
 static void add_member(struct group *g, ir_op op, ir_val v) {
     struct strip *s = g->s;
@@ -196,8 +217,8 @@ static void add_member(struct group *g, ir_op op, ir_val v) {
         opt_sparse_set(&g->index, op.i, g->members.n);
         return;
     }
-    if (!is_in_body(s, op) || !is_divisible(s, op, true) || sdy_rule_of(&s->sdy, op, &new.rule) != HILO_OK ||
-        !new.rule || new.rule->custom) {
+    new.rule = rule_of(s, op);
+    if (!new.rule) {
         g->fails = true;
         return;
     }
@@ -239,6 +260,7 @@ static void close_group(struct group *g, ir_val v, uint32_t d) {
         ir_op op = ir_val_get(s->m, x)->op;
         uint32_t ops = STRIP_STATISTIC;
         bool large = is_large(s, x);
+        g->fails |= s->work++ >= STRIP_WORK;
         if (is_in_body(s, op) && (large || is_statistic(s, x, &ops)))
             add_member(g, op, x);
         if (!large || !is_in_body(s, op))
@@ -586,7 +608,7 @@ static void mine(struct group *g) {
 static bool mine_one(struct strip *s) {
     struct group g;
     note_uses(s);
-    for (uint32_t i = s->ops.n; i-- > 0;) {
+    for (uint32_t i = s->ops.n; i-- > 0 && s->work < STRIP_WORK;) {
         if (ir_op_get(s->m, s->ops.v[i])->nresults != 1)
             continue;
         ir_val v = ir_result(s->m, s->ops.v[i], 0);
@@ -605,7 +627,7 @@ static bool mine_one(struct strip *s) {
 
 hilo_status opt_strip_mine(struct opt *o) {
     struct strip s = {.r = {.o = o, .m = o->m, .map = opt_map_new(o)}, .m = o->m, .a = &o->scratch,
-                      .sdy = {.m = o->m, .a = &o->scratch}, .tried = {.a = &o->scratch}};
+                      .sdy = {.m = o->m, .a = &o->scratch}, .tried = {.a = &o->scratch}, .rule = {.a = &o->scratch}};
     s.most = o->options.strip_bytes ? o->options.strip_bytes : STRIP_BYTES;
     for (ir_op f = ir_block_get(o->m, ir_module_body(o->m))->first; !IR_NONE(f); f = ir_op_get(o->m, f)->next) {
         if (ir_kind(o->m, f) != IR_FUNC || IR_NONE(ir_func_body(o->m, f)))
