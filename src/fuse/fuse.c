@@ -1005,6 +1005,34 @@ static void merge_into_reader(struct fuse *f, struct fuse_kernel *k) {
     node_of(f, v)->why = FUSE_FUSED;
 }
 
+/* Whether a kernel stores a cheap function of one tensor that a contraction reads. */
+static bool is_cheap_operand(struct fuse *f, const struct fuse_kernel *k) {
+    const struct node *n = node_of(f, k->outs.v[0]);
+    ir_val v = k->outs.v[0];
+    if (k->schedule != FUSE_MAP || k->outs.n != 1 || n->why != FUSE_CONTRACTED)
+        return false;
+    do {
+        if (!is_cheap(f->m, n))
+            return false;
+        n = tensor_operands(f->m, n->op, &v) ? node_of(f, v) : NULL;
+    } while (n && !n->stored && n->cls != FUSE_NONE && n->cls != FUSE_FLOW);
+    return true;
+}
+
+/* Kernels of stages compute cheap operands of their contractions as they pack them: rows (queries) for each block of columns,
+   columns (keys, values) once for each task. */
+static void merge_operands(struct fuse *f) {
+    for (uint32_t i = 0; i < f->feeds.n; i++) {
+        struct fuse_kernel *feed = f->kernels.v[f->feeds.v[i].kernel];
+        struct fuse_kernel *reader = f->kernels.v[kernel_now(f, f->feeds.v[i].reader)];
+        if (reader->schedule != FUSE_STAGES || feed->merged || !is_cheap_operand(f, feed))
+            continue;
+        reader->nops += feed->nops;
+        reader->code_size_cost += feed->code_size_cost;
+        merge_into_reader(f, feed);
+    }
+}
+
 /* Merges chains of three kernels whose loops agree. Those that run first were begun last. */
 static void merge_stages(struct fuse *f, const struct opt_ids *stored) {
     struct opt_ids feed_of = {.a = f->a}; /* by kernel: 1 + what it feeds */
@@ -1022,6 +1050,7 @@ static void merge_stages(struct fuse *f, const struct opt_ids *stored) {
             continue;
         merge_into_reader(f, first);
         merge_into_reader(f, second);
+        f->merged.v[feed->kernel] = f->merged.v[to] = kernel_now(f, f->feeds.v[next - 1].reader);
     }
 }
 
@@ -1047,6 +1076,7 @@ static void merge_kernels(struct fuse *f) {
             opt_ids_set(&stored, ir_result(f->m, f->nodes[i].op, k).i,
                         f->nodes[i].stored || f->nodes[i].cls == FUSE_NONE || f->nodes[i].cls == FUSE_FLOW);
     merge_stages(f, &stored);
+    merge_operands(f);
     merge_parts(f, &stored);
     for (uint32_t i = 0; i < f->steps.n; i++)
         steps[i] = &f->steps.v[f->steps.n - 1 - i];
