@@ -33,8 +33,9 @@ struct emit_node {
         LLVMValueRef v;
         uint32_t stamp; /* of the VECTOR loop in which it is valid */
     } lanes[2];
-    LLVMValueRef code;                /* ROUND: the bits in its format, so that a store need not round again; LOAD: its lanes,
-                                         where an earlier load read them, too */
+    LLVMValueRef code;                /* ROUND, LOAD: the bits in its format or its buffer's, so that a store need not round
+                                         again; NULL: not known */
+    LLVMValueRef together;            /* LOAD: its lanes, where an earlier load read them, too */
     struct emit_group *group;         /* LOAD, STORE: of accesses that are one; NULL = none */
     uint32_t slot;                    /* REG: its first register */
     const struct emit_slots *changes; /* LOOP, IF, WHILE: registers from outside that change inside */
@@ -263,8 +264,10 @@ LLVMValueRef emit_address(struct emit *e, uint32_t buffer, kir_val index);
 void emit_address_advance(struct emit *e, struct emit_loop *f);
 
 LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar);
-/* A load that begins a block of strided loads (emit_transpose.c): true, with the lanes of each load as its `code`. */
+/* A load that begins a block of strided loads (emit_transpose.c): true, with the lanes of each load in it. */
 bool emit_transposed_loads(struct emit *e, kir_val v);
+/* The lanes of a load that are read now, though it comes later, in the format of its buffer. */
+void emit_loaded_together(struct emit *e, kir_val load, LLVMValueRef raw);
 /* A load of `t` from an address in a buffer. */
 LLVMValueRef emit_load_plain(struct emit *e, uint32_t buffer, LLVMTypeRef t, LLVMValueRef p, unsigned align);
 /* The address of those of all lanes of a VECTOR loop. */

@@ -532,8 +532,13 @@ static LLVMValueRef mem_load_interleaved(struct emit *e, const struct mem_lanes 
     return emit_intrinsic(e, "llvm.masked.load", overloads, 2, args, 4);
 }
 
+void emit_loaded_together(struct emit *e, kir_val load, LLVMValueRef raw) {
+    e->nodes[load.i].code = raw;
+    e->nodes[load.i].together = emit_decode(e, e->k->buffers.v[kir_get(e->k, load)->of].dtype, raw);
+}
+
 /* Two loads of every second element that have each other's neighbours: of two vectors, the even and the odd elements. Those of
-   the second one wait in its `code`. */
+   the second one wait for it. */
 static bool mem_load_halves(struct emit *e, kir_val v) {
     const struct kir_node *n = kir_get(e->k, v);
     LLVMValueRef mask[2], parts[2];
@@ -553,7 +558,7 @@ static bool mem_load_halves(struct emit *e, kir_val v) {
         for (uint32_t i = 0; i < m.width; i++)
             from[i] = 2 * (e->order ? e->order[i] : i) + odd;
         LLVMValueRef half = emit_shuffle(e, parts[0], parts[1], from, m.width);
-        e->nodes[odd == behind ? v.i : other.i].code = emit_decode(e, e->k->buffers.v[n->of].dtype, half);
+        emit_loaded_together(e, odd == behind ? v : other, half);
     }
     return true;
 }
@@ -583,18 +588,23 @@ static LLVMValueRef mem_load(struct emit *e, kir_val load, bool scalar, LLVMValu
         raw = m.form == MEM_EVERY_OTHER ? raw : emit_reorder(e, raw);
     }
     LLVMValueRef v = emit_decode(e, t, raw);
-    return otherwise ? emit_select(e, guard, v, otherwise) : v;
+    e->nodes[load.i].code = raw;
+    if (!otherwise)
+        return v;
+    e->nodes[load.i].code = NULL;
+    return emit_select(e, guard, v, otherwise);
 }
 
 LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar) {
     static const struct emit_slots none = {0};
     const struct llvm *l = e->l;
     const struct kir_node *n = kir_get(e->k, v);
-    if (!scalar && (e->nodes[v.i].code || emit_transposed_loads(e, v) || mem_load_halves(e, v))) {
-        LLVMValueRef together = e->nodes[v.i].code;
-        e->nodes[v.i].code = NULL;
+    if (!scalar && (e->nodes[v.i].together || emit_transposed_loads(e, v) || mem_load_halves(e, v))) {
+        LLVMValueRef together = e->nodes[v.i].together;
+        e->nodes[v.i].together = NULL;
         return together;
     }
+    e->nodes[v.i].code = NULL;
     LLVMValueRef runs = e->in_vector ? e->mask : NULL; /* threads without an iteration load nothing */
     if (!emit_is(n->arg[1]) && !runs)
         return mem_load(e, v, scalar, NULL, NULL);
@@ -608,6 +618,7 @@ LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar) {
     LLVMValueRef loaded = mem_load(e, v, scalar, NULL, NULL);
     LLVMBasicBlockRef last = l->GetInsertBlock(e->b);
     emit_branch_end(e, &f);
+    e->nodes[v.i].code = NULL; /* it is not known where the load does not run */
     if (e->status != HILO_OK)
         return NULL;
     LLVMValueRef phi = l->BuildPhi(e->b, l->TypeOf(otherwise), "");
@@ -618,13 +629,14 @@ LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar) {
 
 /* ---- stores ---------------------------------------------------------------------------------- */
 
-/* A value in the format of the buffer; one that was just rounded to it is not encoded again. */
+/* A value in the format of the buffer; one that was just rounded to it, or loaded from it, is not encoded again. */
 static LLVMValueRef mem_encoded(struct emit *e, enum ir_dtype t, kir_val v, bool scalar) {
     const struct kir_node *n = kir_get(e->k, v);
     const struct ir_dtype_info *info = ir_dtype_get(t);
+    bool known = (n->op == KIR_ROUND && (enum fp_kind)n->imm == info->fp) ||
+                 (n->op == KIR_LOAD && e->k->buffers.v[n->of].dtype == t);
     LLVMValueRef code = e->nodes[v.i].code;
-    if (n->op == KIR_ROUND && code && info->cls == IR_FLOAT && (enum fp_kind)n->imm == info->fp && info->fp != FP_F32 &&
-        (emit_lanes_of(e, code) == 0) == scalar)
+    if (known && code && info->cls == IR_FLOAT && info->fp != FP_F32 && (emit_lanes_of(e, code) == 0) == scalar)
         return code;
     return emit_encode(e, t, emit_value(e, v, scalar));
 }

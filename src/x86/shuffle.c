@@ -172,10 +172,36 @@ static struct x86_ins *shuffle_bytes_of(struct x86_module *m, struct x86_ins *a,
     return x86_ins2(m, X86_VPSHUFB, n == 32 ? 32 : 16, a, x86_const_v(m, index, n), 0);
 }
 
+/* Two registers of 16 bytes by one instruction: bytes or words in turns, of their lower or upper halves. NULL = there is
+   none. */
+static struct x86_ins *shuffle_interleaved(const struct shuffle *s, const uint32_t *at, uint32_t n, uint32_t per) {
+    static const struct {
+        enum x86_op op;
+        uint32_t bytes, from;
+    } known[] = {{X86_VPUNPCKLBW, 1, 0}, {X86_VPUNPCKHBW, 1, 8}, {X86_VPUNPCKLWD, 2, 0}, {X86_VPUNPCKHWD, 2, 8}};
+    for (uint32_t k = 0; n == 16 && per == 16 && k < sizeof known / sizeof *known; k++) {
+        uint32_t sources[2] = {NOWHERE, NOWHERE}, bytes = known[k].bytes;
+        bool found = true;
+        for (uint32_t i = 0; i < n && found; i++) {
+            uint32_t *source = &sources[i / bytes % 2];
+            if (at[i] == NOWHERE)
+                continue;
+            found = at[i] % per == known[k].from + i / bytes / 2 * bytes + i % bytes &&
+                    (*source == NOWHERE || *source == at[i] / per);
+            *source = at[i] / per;
+        }
+        if (found && sources[0] != NOWHERE && sources[1] != NOWHERE)
+            return x86_ins2(s->m, known[k].op, 16, s->part[sources[0]], s->part[sources[1]], 0);
+    }
+    return NULL;
+}
+
 static struct x86_ins *shuffle_bytes(const struct shuffle *s, const uint32_t *at, uint32_t n, uint32_t per, uint32_t nsources) {
     struct x86_module *m = s->m;
-    struct x86_ins *all = NULL;
+    struct x86_ins *all = shuffle_interleaved(s, at, n, per);
     uint32_t spread[32];
+    if (all)
+        return all;
     for (uint32_t j = 0; j < nsources; j++) {
         bool crossing = false, used = false;
         for (uint32_t i = 0; i < n; i++) {
