@@ -385,6 +385,7 @@ func.func @main(%q: tensor<300x16xf32>, %k: tensor<300x16xf32>, %v: tensor<300x1
 MLIR
 values=$(awk 'BEGIN { for (i = 0; i < 300; i++) printf "%s%s", i ? "," : "", i < 256 ? 1 : "nan" }')
 exits 0 run beyond.mlir --input random:1 --input random:2 --input "300x1xf32=$values"
-says '240' # rows 0 to 239: two blocks of rows, none of whose columns reach the last block of columns, from 240 on
+# rows 0 to 239: two blocks of rows, none of whose columns reach the last block of columns, from 240 on
+if [ "$tortured" ]; then says '= 25'; else says '= 240'; fi # up to 255, in smaller blocks
 
 finish
