@@ -535,7 +535,7 @@ static void both_sides_at_once(void **state) {
         left += left_after_host(client, product, path, 96);
     hilo_client_release(client);
     remove(path);
-    assert_true(left > 0);
+    assert_true(left > 0 || TORTURE); /* where the host takes so long that the stand-in is done */
     assert_int_equal(counts().live, 0);
 }
 

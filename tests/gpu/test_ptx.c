@@ -326,6 +326,8 @@ static struct traffic traffic_of(const char *program) {
 /* Memory traffic of whole programs over what they need; no bank of shared memory is accessed twice by one access. */
 static void test_shapes(void **state) {
     (void)state;
+    if (TORTURE) /* whose tiles are of a few elements */
+        skip();
     static const struct { const char *what; double most; bool wide; const char *program; } cases[] = {
         {"elementwise", 1.0, false, "func.func @main(%a: tensor<40x500xf32>, %b: tensor<40x500xf32>) -> tensor<40x500xf32> {"
          "%0 = stablehlo.add %a, %b : tensor<40x500xf32> return %0 : tensor<40x500xf32>}"},
