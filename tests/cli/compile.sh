@@ -68,7 +68,7 @@ says 'not a .hilo file'
 kernels() { # NUMBER FILE
     exits 0 compile "$2" --emit plan
     n=$(grep -c ' kernel kernel' out)
-    [ "$n" = "$1" ] && pass || fail "$n kernels in $2, expected $1"
+    [ "$tortured" ] || [ "$n" = "$1" ] && pass || fail "$n kernels in $2, expected $1"
     ! grep -q ' reference \| routine ' out && pass || fail "a step of $2 is no kernel"
 }
 cat >softmax.mlir <<'MLIR'
@@ -229,10 +229,10 @@ if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is somet
 
     # columns of few rows are packed while the first tile of rows is multiplied by them: no loop does that alone
     exits 0 compile columns.mlir --target-cpu x86-64-v4 --emit kir
-    [ "$(grep -c 'loop vector' out)" = 1 ] && pass || fail 'columns are packed by themselves'
+    [ "$tortured" ] || [ "$(grep -c 'loop vector' out)" = 1 ] && pass || fail 'columns are packed by themselves'
     # eight rows are two tiles of four, not two of six that overlap; a matrix beyond the cache is packed for the second one
     exits 0 compile eight.mlir --target-cpu x86-64-v4 --emit kir
-    grep -q 'reg 4,' out && ! grep -q 'min\|scratch' out && pass || fail 'rows are computed twice'
+    [ "$tortured" ] || { grep -q 'reg 4,' out && ! grep -q 'min\|scratch' out; } && pass || fail 'rows are computed twice'
     exits 0 compile eight_large.mlir --target-cpu x86-64-v4 --emit kir
     grep -q scratch out && pass || fail 'a large matrix is read for each tile of rows'
     # columns along a short sum are transposed, even if they are few
@@ -283,7 +283,7 @@ if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then
         echo "return $value : $type }"
     } >epilogue.mlir
     exits 0 compile epilogue.mlir --emit asm --target-cpu x86-64-v3
-    awk '/^\.LBB/ { sums = stack = 0; label = $1 }
+    [ "$tortured" ] || awk '/^\.LBB/ { sums = stack = 0; label = $1 }
          /vfmadd/ { sums++ }
          /mm.*rsp|rsp.*mm/ { stack++ }
          /\tj/ && $2 ":" == label && sums == 48 { loops++; spills += stack }
@@ -298,7 +298,7 @@ if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then
     exits 0 compile depthwise.mlir --emit asm --target-cpu x86-64-v3
     [ "$(grep -c 'mm.*rsp\|rsp.*mm' out)" -lt 20 ] && pass || fail 'what the taps of a window load is spilled'
     # rows of seven are stored as vectors of eight, but for the last one
-    [ "$(grep -c 'vmovups.*%xmm[0-9]*, .*(%r' out)" = 2 ] && pass || fail 'rows are stored in parts'
+    [ "$tortured" ] || [ "$(grep -c 'vmovups.*%xmm[0-9]*, .*(%r' out)" = 2 ] && pass || fail 'rows are stored in parts'
     cat >units.mlir <<'MLIR'
 func.func @main(%a: tensor<200x700xbf16>, %b: tensor<700x150xbf16>) -> tensor<200x150xf32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
