@@ -56,10 +56,8 @@ done
 exits 0 run wide.mlir --input random:1 --memory-limit 3000000 --compare=reference --threads 3
 exits 0 run wide.mlir --input random:1 --memory-limit 100000000 -o fits.npz
 cmp -s free.npz fits.npz && pass || fail 'a limit that does not matter'
-if [ ! "$tortured" ]; then # which has smaller parts
-    exits 3 run wide.mlir --input random:1 --memory-limit 100000
-    says 'more than the limit of 100000' 'the program needs '
-fi
+usual exits 3 run wide.mlir --input random:1 --memory-limit 100000
+usual says 'more than the limit of 100000' 'the program needs '
 exits 2 run wide.mlir --input random:1 --memory-limit many
 
 # Reshaped memory, and what a loop reads: neither may be dropped while it is read.

@@ -74,7 +74,7 @@ weights() { # ROWS SUM
     exits 0 compile weights.mlir --emit kir --target-cpu x86-64-v4
 }
 weights 120 2304
-says 'loop serial 20 {' 'prefetch b0'
+usual says 'loop serial 20 {' 'prefetch b0'
 
 # Weights that are packed in a block, by rows that are read in place: as many blocks as keep threads evenly occupied.
 cat >even.mlir <<'END'
@@ -89,7 +89,7 @@ says '16 tasks, speed-up 2.0 of 2'
 # Of many columns a block has as many as fill a quarter of the L2 cache with a slab: 11 panels of 16.
 sed 's/2048x2048xf32/8192x2048xf32/g; s/\(> \|c : \)tensor<128x2048/\1tensor<128x8192/' even.mlir >wide.mlir
 exits 0 compile wide.mlir --emit kir --target-cpu x86-64-v3
-says 'loop grid 47 {'
+usual says 'loop grid 47 {'
 
 # Weights that are contiguous along the result, and packed in a block: while its tiles multiply, they prefetch what is packed
 # next among them. Packing itself prefetches what is to come as well.
@@ -105,8 +105,8 @@ END
     weights=$(grep -o "b[0-9]*: in f32\[$(($1 * $2))\]" out | cut -d: -f1)
     grep -c "prefetch $weights\[" out
 }
-[ "$(next_lines 768 3072)" = 2 ] && pass || fail 'the next block is not prefetched'
-[ "$(next_lines 3072 768)" = 3 ] && pass || fail 'the next panel is not prefetched'
+[ "$(next_lines 768 3072)" = 2 ] && pass || usual fail 'the next block is not prefetched'
+[ "$(next_lines 3072 768)" = 3 ] && pass || usual fail 'the next panel is not prefetched'
 
 # One panel of columns, fewer than there are cores: its rows are divided among tasks, which share the packed panel.
 cat >narrow.mlir <<'END'
@@ -117,7 +117,7 @@ func.func @main(%a: tensor<128x2048xf32>, %b: tensor<2048x16xf32>) -> tensor<128
 }
 END
 exits 0 explain narrow.mlir --threads 64 --target-cpu x86-64-v3
-says 'tasks, speed-up 7.0 of 64'
+usual says 'tasks, speed-up 7.0 of 64'
 
 # Results that the L2 cache does not hold: before a tile is multiplied, what its epilogue reads and where it stores is
 # prefetched.
@@ -136,7 +136,7 @@ END
 }
 for cpu in x86-64-v3 x86-64-v4; do
     [ "$(update 1024 $cpu)" = 1 ] && pass || fail "$cpu: results of 4 MB: not prefetched once"
-    [ "$(update 256 $cpu)" = 0 ] && pass || fail "$cpu: results of 256 KB are prefetched"
+    [ "$(update 256 $cpu)" = 0 ] && pass || usual fail "$cpu: results of 256 KB are prefetched"
 done
 
 # There a tile is multiplied by all panels in turn, which follow one another in memory: none is prefetched.
@@ -144,8 +144,8 @@ panels() { # the buffer of packed panels, the first one of the kernel that multi
     update "$1" x86-64-v3 >/dev/null
     sed -n '/^kernel kernel1(/,/^}/p' out | grep -c 'prefetch b0\['
 }
-[ "$(panels 1024)" = 0 ] && pass || fail 'results of 4 MB are not computed tile by tile'
-[ "$(panels 500)" = 1 ] && pass || fail 'results of 1 MB are not computed panel by panel'
+[ "$(panels 1024)" = 0 ] && pass || usual fail 'results of 4 MB are not computed tile by tile'
+[ "$(panels 500)" = 1 ] && pass || usual fail 'results of 1 MB are not computed panel by panel'
 for threads in 1 2 3; do
     update 1000 x86-64-v3 >/dev/null
     exits 0 run update.mlir --input random:3 --threads $threads --compare reference --tolerance 3e-6
@@ -160,7 +160,7 @@ func.func @main(%a: tensor<256x1000xf32>, %b: tensor<1024x1000xf32>) -> tensor<2
 }
 END
 exits 0 compile half.mlir --emit plan --target-cpu x86-64-v3
-[ "$(grep -c 'packs operands' out)" = 0 ] && pass || fail 'panels that are multiplied once are packed before'
+[ "$(grep -c 'packs operands' out)" = 0 ] && pass || usual fail 'panels that are multiplied once are packed before'
 exits 0 run half.mlir --input random:3 --compare reference --tolerance 3e-6
 
 # Lines of the right operand a multiple of 4 KB apart are packed by all panels of a block, not panel by panel on first use;
@@ -225,7 +225,7 @@ END
     exits 0 compile lines.mlir --emit kir --target-cpu x86-64-v3
     grep -c prefetch out
 }
-[ "$(lines 256 64)" = 1 ] && grep -B 1 prefetch out | grep -q ', 3072$' && pass || fail "lines: not prefetched 48 ahead"
-[ "$(lines 12 64)" = 0 ] && pass || fail "lines in the L1 cache are prefetched"
-[ "$(lines 512 16)" = 0 ] && pass || fail "parts of a cache line are prefetched"
+[ "$(lines 256 64)" = 1 ] && grep -B 1 prefetch out | grep -q ', 3072$' && pass || usual fail "lines: not prefetched 48 ahead"
+[ "$(lines 12 64)" = 0 ] && pass || usual fail "lines in the L1 cache are prefetched"
+[ "$(lines 512 16)" = 0 ] && pass || usual fail "parts of a cache line are prefetched"
 finish
